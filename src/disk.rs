@@ -1,0 +1,368 @@
+//! The only room that writes to the mailbox.
+//!
+//! A new file: temporary name in the same folder → write → fsync → link or rename with no-replace → fsync of the folder.
+//! Nobody ever sees half a file under its final name, and success is reported only after the last fsync. Where the last
+//! fsync fails, the name is taken back, so that an error leaves the old state.
+//!
+//! # Limitations
+//! A leftover of a crash is a file whose name starts with `.tmp`; every reader passes it over and `askbox doctor` names it.
+//! `flock` and no-replace renames must work on the filesystem; NFS older than version 4 has neither.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+use rustix::fs::{OFlags, RenameFlags};
+
+use crate::error::{Error, IoContext, Result};
+
+/// How long a program waits for another one's short lock before it gives up.
+pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The mark of a temporary file; readers pass such names over.
+pub const TEMPORARY_PREFIX: &str = ".tmp";
+
+/// What [`create`] and [`rename`] found at the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a transition that found its target taken has not happened"]
+pub enum Placed {
+    /// The file is there, durably.
+    Done,
+    /// Another file has that name; nothing was changed.
+    Taken,
+}
+
+/// Reads a regular file of ours, up to `limit` bytes. Symbolic links, devices, FIFOs and other people's files are refused.
+///
+/// # Errors
+/// [`Error::Io`] where the system refuses, [`Error::Invalid`] with field `file` where the file is not one to be read.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let invalid =
+        |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
+        }
+        other => other.io("open", path)?,
+    };
+    let meta = file.metadata().io("read", path)?;
+    if !meta.is_file() {
+        return Err(invalid("is no regular file".into(), "put a regular file there"));
+    }
+    check_owner(&meta).map_err(|uid| invalid(format!("belongs to user {uid}"), "only files of the mailbox's owner are read"))?;
+    if meta.len() > limit {
+        return Err(invalid(
+            format!("is {} bytes long, the limit is {limit}", meta.len()),
+            "shorten it, or put the bulk into a file of its own and name its path",
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
+    if bytes.len() as u64 > limit {
+        return Err(invalid(format!("grew past the limit of {limit} bytes"), "shorten it"));
+    }
+    Ok(bytes)
+}
+
+/// Root may read everyone's files, so root's own are trusted by everyone.
+fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() == me || meta.uid() == 0 { Ok(()) } else { Err(meta.uid()) }
+}
+
+/// Creates `path` durably with mode 0600; never replaces.
+pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
+    let folder = parent(path)?;
+    let temporary = write_temporary(folder, bytes, 0o600)?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => {}
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+        Err(e) => return Err(e.error).io("create", path),
+    }
+    if let Err(e) = sync_folder(folder) {
+        let _ = fs::remove_file(path);
+        return Err(e);
+    }
+    Ok(Placed::Done)
+}
+
+/// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = parent(path)?;
+    let mode = fs::symlink_metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
+    let temporary = write_temporary(folder, bytes, mode)?;
+    temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+    sync_folder(folder)
+}
+
+/// Renames durably, never replaces, and syncs both folders.
+pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
+    match rename_noreplace(from, to) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+        Err(e) => return Err(e).io("move", from),
+    }
+    let (source, target) = (parent(from)?, parent(to)?);
+    // The new name first: a crash between the two leaves both names rather than none.
+    let synced = sync_folder(target).and_then(|()| if source == target { Ok(()) } else { sync_folder(source) });
+    if let Err(e) = synced {
+        let _ = rename_noreplace(to, from);
+        return Err(e);
+    }
+    Ok(Placed::Done)
+}
+
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    let cwd = rustix::fs::CWD;
+    match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {
+        // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Removes a file durably; one that is gone already is fine.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_folder(parent(path)?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e).io("remove", path),
+    }
+}
+
+/// Creates an empty file that only hints at something kept elsewhere: not synced, an existing one is fine.
+pub fn touch(path: &Path) -> Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).io("create", path)
+}
+
+/// Removes what [`touch`] made: not synced.
+pub fn untouch(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).io("remove", path),
+        _ => Ok(()),
+    }
+}
+
+/// Appends one line in one write. Not synced: what is appended can be rebuilt.
+pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("append to", path)?;
+    file.write_all(line).io("append to", path)?;
+    Ok(file.metadata().map_or(0, |m| m.len()))
+}
+
+/// A file that grows while somebody reads along: opened for appending, created with mode 0600.
+pub fn open_append(path: &Path) -> Result<File> {
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("open", path)
+}
+
+/// Makes a folder of mode 0700 and everything above it that is missing, durably.
+pub fn create_folder(path: &Path) -> Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => sync_folder(parent(path)?),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            create_folder(parent(path)?)?;
+            match fs::DirBuilder::new().mode(0o700).create(path) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).io("create", path),
+                _ => sync_folder(parent(path)?),
+            }
+        }
+        Err(e) => Err(e).io("create", path),
+    }
+}
+
+/// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.
+///
+/// # Errors
+/// [`Error::NotFound`] where there is none, [`Error::Failed`] where it cannot be trusted.
+pub fn check_folder(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let quoted = crate::text::shell_quote(&shown.to_string());
+    let meta = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::not_found(
+                format!("there is no mailbox at {shown}"),
+                "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+            ));
+        }
+        other => other.io("look at", path)?,
+    };
+    if meta.is_symlink() {
+        return Err(Error::failed(
+            format!("{shown} is a symbolic link"),
+            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
+        ));
+    }
+    if !meta.is_dir() {
+        return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
+    }
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me {
+        return Err(Error::failed(
+            format!("{shown} belongs to user {}, not to you (user {me})", meta.uid()),
+            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
+        ));
+    }
+    let mode = meta.permissions().mode() & 0o777;
+    if mode & 0o022 != 0 {
+        return Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")));
+    }
+    Ok(())
+}
+
+fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
+    let mut temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .permissions(fs::Permissions::from_mode(mode))
+        .tempfile_in(folder)
+        .io("write in", folder)?;
+    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
+    temporary.as_file().sync_all().io("sync a file in", folder)?;
+    Ok(temporary)
+}
+
+fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).io("open", folder)?.sync_all().io("sync", folder)
+}
+
+fn parent(path: &Path) -> Result<&Path> {
+    match path.parent() {
+        Some(p) if p.as_os_str().is_empty() => Ok(Path::new(".")),
+        Some(p) => Ok(p),
+        None => Err(Error::failed(format!("{} has no folder", path.display()), "name a file")),
+    }
+}
+
+/// A held `flock`. It dies with its process or when dropped; the file itself stays.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Waits for the lock, [`LOCK_PATIENCE`] at most.
+    pub fn acquire(path: &Path) -> Result<Self> {
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        let mut pause = Duration::from_micros(200);
+        loop {
+            if let Some(lock) = Self::try_acquire(path)? {
+                return Ok(lock);
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::failed(
+                    format!("{} stayed locked for {}", path.display(), crate::time::human(LOCK_PATIENCE)),
+                    format!("see who holds it with: fuser {}", crate::text::shell_quote(&path.display().to_string())),
+                ));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+        let file = open_append(path)?;
+        match file.try_lock_exclusive() {
+            Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// Whether some process holds the lock. A lock file that does not exist is free.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let file = match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other.io("open", path)?,
+        };
+        match FileExt::try_lock_shared(&file) {
+            Ok(()) => Ok(false),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// Blocks until whoever holds the lock is gone. Costs no wake-up meanwhile; for a thread of its own.
+    pub fn wait_until_free(path: &Path) -> Result<()> {
+        match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
+        }
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open lock file, whose lock a child keeps alive that inherits it.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_name_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        assert_eq!(create(&path, b"first").unwrap(), Placed::Done);
+        assert_eq!(create(&path, b"second").unwrap(), Placed::Taken);
+        let other = folder.path().join("b.json");
+        assert_eq!(create(&other, b"b").unwrap(), Placed::Done);
+        assert_eq!(rename(&other, &path).unwrap(), Placed::Taken);
+        assert_eq!(read(&path, 100).unwrap(), b"first");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn what_is_not_a_plain_file_of_ours_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("f"), folder.path().join("l"));
+        fs::write(&file, b"0123456789").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(read(&link, 100).unwrap_err().to_string().contains("symbolic link"));
+        assert!(read(folder.path(), 100).unwrap_err().to_string().contains("no regular file"));
+        assert!(read(&file, 9).unwrap_err().to_string().contains("10 bytes long"));
+        assert_eq!(read(&file, 10).unwrap().len(), 10);
+    }
+
+    #[test]
+    fn a_lock_excludes_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(Lock::is_held(&path).unwrap());
+        assert!(Lock::try_acquire(&path).unwrap().is_none());
+        drop(lock);
+        assert!(!Lock::is_held(&path).unwrap());
+    }
+
+    #[test]
+    fn a_folder_others_may_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m");
+        assert_eq!(check_folder(&path).unwrap_err().exit_code(), 3);
+        create_folder(&path.join("deep/er")).unwrap();
+        check_folder(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(check_folder(&path).unwrap_err().to_string().contains("0777"));
+    }
+}

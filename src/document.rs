@@ -1,0 +1,238 @@
+//! A JSON document on disk: typed where we know a field, verbatim where we do not.
+//!
+//! Fields that this version does not know survive every rewrite byte for byte. Input is hostile: a duplicate field, nesting
+//! deeper than [`MAX_DEPTH`], or bytes that are no UTF-8 are errors that name the file, the field and the fix.
+
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+
+/// The version written into `schema_version`; a document without the field is version 1.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The deepest nesting of arrays and objects that is read.
+pub const MAX_DEPTH: usize = 64;
+
+/// A typed view of a JSON object together with all of its fields in their order.
+#[derive(Debug, Clone)]
+pub struct Document<T> {
+    /// What this version understands.
+    pub typed: T,
+    fields: Vec<(String, Box<RawValue>)>,
+}
+
+impl<T: DeserializeOwned + Serialize> Document<T> {
+    /// Reads a document; the error names field and fix, the caller adds the file.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))?;
+        check_depth(text)?;
+        let Fields(fields) = serde_json::from_str(text).map_err(|e| not_json(&e))?;
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let typed = serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
+            let path = e.path().to_string();
+            let inner = e.into_inner();
+            Error::invalid(if path == "." { "file".into() } else { path }, strip_position(&inner.to_string()), fix_for(&inner.to_string()))
+        })?;
+        Ok(Self { typed, fields })
+    }
+
+    /// A document of ours: every field comes from the typed value.
+    pub fn new(typed: T) -> Result<Self> {
+        let bytes = to_json(&typed)?;
+        let Fields(fields) = serde_json::from_slice(&bytes).map_err(|e| not_json(&e))?;
+        Ok(Self { typed, fields })
+    }
+
+    /// The same document with every known field as `typed` now has it; unknown fields stay as they are.
+    pub fn update(&mut self) -> Result<()> {
+        let bytes = to_json(&self.typed)?;
+        let Fields(known) = serde_json::from_slice(&bytes).map_err(|e| not_json(&e))?;
+        for (key, value) in known {
+            match self.fields.iter_mut().find(|(k, _)| *k == key) {
+                // An unchanged value keeps its own spelling (1.0, "\u00e9", white space).
+                Some((_, old)) if same_value(old, &value) => {}
+                Some((_, old)) => *old = value,
+                None => self.fields.push((key, value)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a field out, where `typed` says that it is no more.
+    pub fn forget(&mut self, key: &str) {
+        self.fields.retain(|(k, _)| k != key);
+    }
+
+    /// The raw JSON of a field.
+    #[must_use]
+    pub fn field(&self, key: &str) -> Option<&str> {
+        self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.get())
+    }
+
+    /// Sets one field to any JSON value.
+    pub fn set_field(&mut self, key: &str, value: &impl Serialize) -> Result<()> {
+        let value = serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))?;
+        match self.fields.iter_mut().find(|(k, _)| k == key) {
+            Some((_, old)) => *old = value,
+            None => self.fields.push((key.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// The bytes to write: one field a line, in order, with a newline at the end.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(b"{");
+        for (n, (key, value)) in self.fields.iter().enumerate() {
+            out.extend_from_slice(if n == 0 { b"\n  " } else { b",\n  " });
+            // A String always has a JSON form.
+            out.extend_from_slice(serde_json::to_string(key).unwrap_or_default().as_bytes());
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value.get().as_bytes());
+        }
+        out.extend_from_slice(b"\n}\n");
+        out
+    }
+}
+
+/// JSON of a value of ours.
+pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|e| not_json(&e))
+}
+
+fn same_value(a: &RawValue, b: &RawValue) -> bool {
+    a.get() == b.get()
+        || matches!((serde_json::from_str::<serde_json::Value>(a.get()), serde_json::from_str::<serde_json::Value>(b.get())), (Ok(x), Ok(y)) if x == y)
+}
+
+fn not_json(e: &serde_json::Error) -> Error {
+    let place = format!("line {}, column {}", e.line(), e.column());
+    let fix = "write one complete JSON object; check it with: jq . FILE";
+    if e.is_eof() {
+        return Error::invalid("file", format!("ends in the middle of the JSON ({place})"), fix);
+    }
+    let text = strip_position(&e.to_string());
+    match text.strip_prefix("duplicate field `").and_then(|t| t.strip_suffix('`')) {
+        Some(field) => Error::invalid(field, "is there twice", "keep one of the two"),
+        None => Error::invalid("file", format!("{text} ({place})"), fix),
+    }
+}
+
+/// serde_json's texts end in ` at line L column C`.
+fn strip_position(text: &str) -> String {
+    let cut = text.rfind(" at line ").unwrap_or(text.len());
+    crate::text::excerpt(&text[..cut], 200)
+}
+
+fn fix_for(text: &str) -> &'static str {
+    match text {
+        t if t.starts_with("missing field") => "add the field",
+        t if t.starts_with("unknown variant") => "use one of the values named",
+        t if t.starts_with("duplicate field") => "keep one of the two",
+        _ => "see docs/protocol.md for what the field holds",
+    }
+}
+
+/// Counts brackets outside of strings: serde_json skips an unknown value without any limit, and the next reader might not.
+fn check_depth(text: &str) -> Result<()> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(Error::invalid("file", format!("nests deeper than {MAX_DEPTH} levels"), "flatten it"));
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The fields of an object in their order, each as written; a field that comes twice is an error.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut seen = std::collections::HashSet::new();
+                let mut fields = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if !seen.insert(key.clone()) {
+                        map.next_value::<IgnoredAny>()?;
+                        return Err(serde::de::Error::custom(format!("duplicate field `{}`", crate::text::excerpt(&key, 60))));
+                    }
+                    fields.push((key, map.next_value()?));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Sample {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u32>,
+    }
+
+    fn parse(text: &str) -> Result<Document<Sample>> {
+        Document::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn unknown_fields_survive_a_rewrite_to_the_digit() {
+        let mut document =
+            parse(r#"{"x": 1.10000000000000000000000001, "name": "a", "y": {"b": 12345678901234567890123456, "a": [1 , 2]}}"#).unwrap();
+        document.typed.count = Some(3);
+        document.update().unwrap();
+        let text = String::from_utf8(document.to_bytes()).unwrap();
+        assert!(text.contains("1.10000000000000000000000001") && text.contains("12345678901234567890123456") && text.contains("[1 , 2]"));
+        assert!(text.contains(r#""count": 3"#));
+        assert_eq!(parse(&text).unwrap().typed.count, Some(3));
+    }
+
+    #[test]
+    fn hostile_json_is_refused_with_the_field_named() {
+        let deep = format!(r#"{{"name":"a","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let cases = [
+            ("", "file: ends in the middle"),
+            (r#"{"name": "a""#, "file: ends in the middle"),
+            ("[1]", "file: invalid type: sequence, expected a JSON object"),
+            (r#"{"name": "a", "z": 1, "z": 2}"#, "z: is there twice"),
+            (r#"{"name": 5}"#, "name: invalid type: integer `5`, expected a string"),
+            (r#"{"count": 5}"#, "missing field `name`"),
+            (r#"{"name": "a"} trailing"#, "file: trailing characters"),
+            (deep.as_str(), "nests deeper"),
+        ];
+        for (text, expected) in cases {
+            let error = parse(text).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error} does not say {expected}");
+            assert_eq!(error.exit_code(), 5);
+        }
+        assert!(Document::<Sample>::parse(b"{\"name\": \"\xff\"}").unwrap_err().to_string().contains("no UTF-8"));
+    }
+}

@@ -1,0 +1,167 @@
+//! What can go wrong, each with its exit code and, where there is one, the next thing to do.
+
+use std::path::{Path, PathBuf};
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every failure of the library. [`Error::exit_code`] is the documented exit status, [`Error::hint`] the `hint:` line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The arguments do not make sense. Exit 2.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to type instead.
+        hint: String,
+    },
+    /// No such workflow, question, run or mailbox. Exit 3.
+    #[error("{message}")]
+    NotFound {
+        /// What was looked for.
+        message: String,
+        /// Where to look instead.
+        hint: String,
+    },
+    /// Somebody was first: already pending, answered, claimed. Exit 4.
+    #[error("{message}")]
+    Conflict {
+        /// Who was first, and when.
+        message: String,
+        /// What can still be done.
+        hint: String,
+    },
+    /// A document that does not say what it must. Exit 5.
+    #[error("{file}: {field}: {problem}")]
+    Invalid {
+        /// The file, or `-` for what came on standard input or the command line.
+        file: String,
+        /// The field, as a path: `options.merge`.
+        field: String,
+        /// What is wrong with it.
+        problem: String,
+        /// How to mend it.
+        fix: String,
+    },
+    /// The wait ended before the answer came. Exit 6.
+    #[error("{message}")]
+    Waiting {
+        /// What is still awaited.
+        message: String,
+        /// How to look again.
+        hint: String,
+    },
+    /// A system call failed. Exit 1.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The verb: `read`, `write`, `lock`.
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// Anything else that failed. Exit 1.
+    #[error("{message}")]
+    Failed {
+        /// What failed.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+impl Error {
+    /// The exit status: 1 failed · 2 usage · 3 not found · 4 conflict · 5 invalid document · 6 still waiting.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } | Self::Failed { .. } => 1,
+            Self::Usage { .. } => 2,
+            Self::NotFound { .. } => 3,
+            Self::Conflict { .. } => 4,
+            Self::Invalid { .. } => 5,
+            Self::Waiting { .. } => 6,
+        }
+    }
+
+    /// What to do next, in one line.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Usage { hint, .. }
+            | Self::NotFound { hint, .. }
+            | Self::Conflict { hint, .. }
+            | Self::Waiting { hint, .. }
+            | Self::Failed { hint, .. } => hint.clone(),
+            Self::Invalid { fix, .. } => fix.clone(),
+            Self::Io { source, path, .. } => io_hint(source, path),
+        }
+    }
+
+    /// A [`Error::Usage`].
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: hint.into() }
+    }
+
+    /// A [`Error::NotFound`].
+    pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::NotFound { message: message.into(), hint: hint.into() }
+    }
+
+    /// A [`Error::Conflict`].
+    pub fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Conflict { message: message.into(), hint: hint.into() }
+    }
+
+    /// A [`Error::Failed`].
+    pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: hint.into() }
+    }
+
+    /// A [`Error::Invalid`] whose file is not known here; [`Error::in_file`] names it later.
+    pub fn invalid(field: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Invalid { file: "-".into(), field: field.into(), problem: problem.into(), fix: fix.into() }
+    }
+
+    /// Names the file of an [`Error::Invalid`] that does not name one yet.
+    #[must_use]
+    pub fn in_file(self, path: impl AsRef<Path>) -> Self {
+        match self {
+            Self::Invalid { file, field, problem, fix } if file == "-" => {
+                Self::Invalid { file: path.as_ref().display().to_string(), field, problem, fix }
+            }
+            other => other,
+        }
+    }
+
+    /// True where the operating system said that there is no such file.
+    #[must_use]
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+}
+
+/// Gives an [`std::io::Error`] its verb and path.
+pub trait IoContext<T> {
+    /// `action` is the verb that failed on `path`.
+    fn io(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
+}
+
+impl<T> IoContext<T> for std::io::Result<T> {
+    fn io(self, action: &'static str, path: impl AsRef<Path>) -> Result<T> {
+        self.map_err(|source| Error::Io { action, path: path.as_ref().to_path_buf(), source })
+    }
+}
+
+fn io_hint(source: &std::io::Error, path: &Path) -> String {
+    use std::io::ErrorKind as K;
+    match source.kind() {
+        K::StorageFull | K::QuotaExceeded => "nothing was changed; free some space on that filesystem and repeat the command".into(),
+        K::PermissionDenied => format!("check the owner and mode with: ls -ld {}", crate::text::shell_quote(&path.display().to_string())),
+        K::ReadOnlyFilesystem => "the filesystem is mounted read-only; choose another mailbox with --mailbox DIR".into(),
+        K::NotFound => "check the path, or choose another mailbox with --mailbox DIR".into(),
+        _ => "nothing was left half done; repeat the command, and run `askbox doctor` if it fails again".into(),
+    }
+}

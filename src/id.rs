@@ -1,0 +1,214 @@
+//! Names that are safe as file names, as types.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+/// The longest workflow id, in bytes.
+pub const MAX_WORKFLOW_ID: usize = 128;
+
+/// The id of one line of work: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}` without `..`. Safe as a file name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transparent, extend("pattern" = r"^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")))]
+pub struct WorkflowId(String);
+
+impl WorkflowId {
+    /// A new id: `w-` and a time-ordered UUID.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(format!("w-{}", Uuid::now_v7()))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `ID.json`, its file name in the folders that hold one document a workflow.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.json", self.0)
+    }
+
+    /// Reads `ID.json`; anything else (temporary names, editors' droppings) is `None`.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        name.strip_suffix(".json")?.parse().ok()
+    }
+}
+
+impl FromStr for WorkflowId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = |problem: String| {
+            Err(Error::invalid("workflow_id", problem, "use 1 to 128 of A-Z a-z 0-9 . _ - , starting with a letter or digit, without `..`"))
+        };
+        let shown = crate::text::excerpt(text, 40);
+        if text.is_empty() {
+            return bad("is empty".into());
+        }
+        if text.len() > MAX_WORKFLOW_ID {
+            return bad(format!("is {} bytes long", text.len()));
+        }
+        if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return bad(format!("`{shown}` does not start with a letter or digit"));
+        }
+        if let Some(c) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
+            return bad(format!("`{shown}` holds {c:?}"));
+        }
+        if text.contains("..") {
+            return bad(format!("`{shown}` holds `..`"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for WorkflowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for WorkflowId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|e: Error| match e {
+            Error::Invalid { problem, .. } => serde::de::Error::custom(problem),
+            other => serde::de::Error::custom(other),
+        })
+    }
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps a UUID.
+            #[must_use]
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The UUID.
+            #[must_use]
+            pub fn uuid(&self) -> &Uuid {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                Uuid::parse_str(text).map(Self).map_err(|_| {
+                    Error::invalid($what, format!("`{}` is no UUID", crate::text::excerpt(text, 40)), "write it as 8-4-4-4-12 hexadecimal digits")
+                })
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// One round: one question and its answer. UUIDv7 when we post, derived (v5) for hand-written files.
+    QuestionId,
+    "question_id"
+);
+uuid_id!(
+    /// One agent session, chosen by us before the launch.
+    SessionId,
+    "session_id"
+);
+
+impl QuestionId {
+    /// A new, time-ordered id.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl SessionId {
+    /// A new random id.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+/// One round of one workflow; its file name in the folders that keep rounds is `WORKFLOW.QUESTION.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoundId {
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The round.
+    pub question: QuestionId,
+}
+
+impl RoundId {
+    /// `WORKFLOW.QUESTION.json`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.{}.json", self.workflow, self.question)
+    }
+
+    /// Reads `WORKFLOW.QUESTION.json`, from the right: a workflow id may hold dots, a UUID never does.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (workflow, question) = name.strip_suffix(".json")?.rsplit_once('.')?;
+        Some(Self { workflow: workflow.parse().ok()?, question: question.parse().ok()? })
+    }
+}
+
+impl fmt::Display for RoundId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.workflow, self.question)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_could_leave_the_folder_is_refused() {
+        let long = "a".repeat(129);
+        for bad in ["", ".", "..", "a..b", "../x", "/etc/passwd", "a/b", "-rf", "_x", "a b", "a\0b", "ä", "a\n", &long] {
+            assert!(bad.parse::<WorkflowId>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn a_usual_id_is_taken() {
+        for good in ["a", "workflow_12345", "A.b-c_9", &"a".repeat(128), "1"] {
+            assert_eq!(good.parse::<WorkflowId>().unwrap().as_str(), good);
+        }
+        assert!(WorkflowId::generate().as_str().parse::<WorkflowId>().is_ok());
+    }
+
+    #[test]
+    fn a_round_file_name_reads_back_even_with_dots_in_the_workflow() {
+        let round = RoundId { workflow: "a.b.c".parse().unwrap(), question: QuestionId::generate() };
+        assert_eq!(RoundId::from_file_name(&round.file_name()), Some(round));
+        assert_eq!(RoundId::from_file_name(".tmpX.json"), None);
+        assert_eq!(RoundId::from_file_name("a.json"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! `audit.jsonl`: every transition, who, when, why. Appended without fsync: it can be rebuilt from the documents, and a full
+//! disk must not undo a transition that has happened. At [`ROTATE_AT`] it becomes `audit.jsonl.1`, the older ones move up.
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::Mailbox;
+use crate::disk::{self, Lock};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::time::{self, Time};
+
+/// Bytes after which the file is rotated.
+pub const ROTATE_AT: u64 = 8 << 20;
+/// How many rotated files are kept.
+pub const KEEP: u32 = 9;
+
+/// One line of the audit trail.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// When.
+    pub at: Time,
+    /// What happened: `posted`, `answered`, `claimed`, `delivered` …
+    pub event: String,
+    /// To which workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<WorkflowId>,
+    /// In which round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
+    /// By whom.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+impl Entry {
+    /// Something that happened to a round.
+    #[must_use]
+    pub fn of(event: &str, round: &RoundId) -> Self {
+        Self { workflow_id: Some(round.workflow.clone()), question_id: Some(round.question), ..Self::about(event) }
+    }
+
+    /// Something that happened to the mailbox.
+    #[must_use]
+    pub fn about(event: &str) -> Self {
+        Self { at: time::now(), event: event.into(), workflow_id: None, question_id: None, by: String::new(), why: String::new() }
+    }
+
+    /// By whom.
+    #[must_use]
+    pub fn by(self, by: &str) -> Self {
+        Self { by: crate::text::excerpt(by, 200), ..self }
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn why(self, why: impl AsRef<str>) -> Self {
+        Self { why: crate::text::excerpt(why.as_ref(), 1000), ..self }
+    }
+}
+
+/// Appends one entry. A failure is passed over: the documents are the truth.
+pub fn record(mailbox: &Mailbox, entry: Entry) {
+    let Ok(mut line) = crate::document::to_json(&entry) else { return };
+    line.push(b'\n');
+    if let Ok(size) = disk::append(&mailbox.audit(), &line)
+        && size >= ROTATE_AT
+    {
+        rotate(mailbox);
+    }
+}
+
+fn rotate(mailbox: &Mailbox) {
+    let Ok(Some(_lock)) = Lock::try_acquire(&mailbox.lock_file("audit")) else { return };
+    let name = |n: u32| mailbox.root().join(format!("audit.jsonl.{n}"));
+    // Somebody else may have rotated between our write and our lock.
+    if std::fs::metadata(mailbox.audit()).map_or(0, |m| m.len()) < ROTATE_AT || disk::remove(&name(KEEP)).is_err() {
+        return;
+    }
+    for n in (1..KEEP).rev() {
+        let _ = disk::rename(&name(n), &name(n + 1));
+    }
+    let _ = disk::rename(&mailbox.audit(), &name(1));
+}

@@ -1,0 +1,200 @@
+//! The ends of a round. The document first says how it ended (durable, in place), then one rename into `closed/` makes it so;
+//! a crash between the two is completed at the next look.
+
+use super::answer::{Answer, AnswerValue};
+use super::audit::{self, Entry};
+use super::intake;
+use super::layout::{Folder, Mailbox, WorkflowLock};
+use super::question::{Closed, Closing, OnExpiry, QuestionDocument};
+use super::timers;
+use crate::disk::{self, Placed};
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::time::{self, Time};
+
+/// A round, wherever it lies.
+#[derive(Debug)]
+pub struct Found {
+    /// Its folder, that is: its state.
+    pub folder: Folder,
+    /// Its id.
+    pub round: RoundId,
+    /// Its document.
+    pub document: QuestionDocument,
+}
+
+/// Takes a pending question back; nothing is relaunched.
+pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let lock = mailbox.lock(workflow)?;
+    intake::settle(mailbox, &lock)?;
+    match intake::read_pending(mailbox, workflow) {
+        Ok(document) => from_pending(mailbox, &lock, document, Closed::Withdrawn, by, why),
+        Err(e) if e.is_missing_file() => {
+            let hint = "see what is: ask-answer list";
+            Err(match latest_round(mailbox, workflow) {
+                None => Error::not_found(format!("no question of {workflow} is pending"), hint),
+                Some(found) => {
+                    let state = found.document.typed.closed.map_or(found.folder.name(), |c| c.state.word());
+                    Error::conflict(format!("the question of {workflow} is not pending any more: it is {state}"), hint)
+                }
+            })
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// What an expiry came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expiry {
+    /// Not due, or no longer pending.
+    Nothing,
+    /// It stays open, overdue.
+    Kept,
+    /// The asker's default became the answer.
+    Defaulted,
+    /// The round is closed as expired.
+    Cancelled,
+}
+
+/// Applies what the asker wanted to happen when nobody answers in time, if the question is due.
+pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
+    let lock = mailbox.lock(&round.workflow)?;
+    intake::settle(mailbox, &lock)?;
+    let document = match intake::read_pending(mailbox, &round.workflow) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return Ok(Expiry::Nothing),
+        Err(e) => return Err(e),
+    };
+    if intake::round_of(mailbox, &document.typed)? != *round || document.typed.expires_at.is_none_or(|at| at > now) {
+        return Ok(Expiry::Nothing);
+    }
+    match (document.typed.on_expiry(), document.typed.default.clone()) {
+        (OnExpiry::Default, Some(default)) => {
+            drop(lock);
+            default_applies(mailbox, round, default)
+        }
+        (OnExpiry::Cancel, _) => {
+            from_pending(mailbox, &lock, document, Closed::Expired, "timer", None)?;
+            Ok(Expiry::Cancelled)
+        }
+        _ => {
+            audit::record(mailbox, Entry::of("overdue", round).by("timer"));
+            Ok(Expiry::Kept)
+        }
+    }
+}
+
+fn default_applies(mailbox: &Mailbox, round: &RoundId, default: AnswerValue) -> Result<Expiry> {
+    match super::answer::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, super::answer::DEFAULT, "timer")) {
+        Ok(_) => Ok(Expiry::Defaulted),
+        // A human was faster.
+        Err(Error::Conflict { .. } | Error::NotFound { .. }) => Ok(Expiry::Nothing),
+        Err(e) => Err(e),
+    }
+}
+
+/// Closes a pending question. The caller holds the workflow's lock and has settled it.
+pub fn from_pending(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    mut document: QuestionDocument,
+    state: Closed,
+    by: &str,
+    why: Option<String>,
+) -> Result<RoundId> {
+    let round = intake::round_of(mailbox, &document.typed)?;
+    document.typed.question_id = Some(round.question);
+    document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
+    document.update()?;
+    disk::replace(&mailbox.document(Folder::Pending, lock.workflow()), &document.to_bytes())?;
+    finish(mailbox, Folder::Pending, &round)?;
+    timers::disarm(mailbox, &document.typed, &round);
+    Ok(round)
+}
+
+/// Closes a claimed round: delivered, or dropped. The caller holds the workflow's lock.
+pub fn from_claimed(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    from: Folder,
+    question: QuestionId,
+    state: Closed,
+    by: &str,
+    why: Option<String>,
+) -> Result<()> {
+    let round = RoundId { workflow: lock.workflow().clone(), question };
+    let path = mailbox.round(from, &round);
+    let mut document = match intake::read_round_file(&path) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
+    document.update()?;
+    disk::replace(&path, &document.to_bytes())?;
+    finish(mailbox, from, &round)
+}
+
+/// The rename that closes a round whose document says how it ended.
+pub fn finish(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
+    let path = match from {
+        Folder::Pending | Folder::Answered => mailbox.document(from, &round.workflow),
+        _ => mailbox.round(from, round),
+    };
+    let closing = intake::read_round_file(&path)?.typed.closed;
+    if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::Taken {
+        // Closed before: this copy is a stranger's.
+        intake::quarantine(mailbox, &path, "its round is closed already")?;
+        return Ok(());
+    }
+    if let Some(closing) = closing {
+        audit::record(mailbox, Entry::of(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
+    }
+    Ok(())
+}
+
+/// Keeps an answer that came too late with its round. Nothing is run. The caller holds the workflow's lock.
+pub fn keep_late_answer(mailbox: &Mailbox, found: &Found, reply: Answer) -> Result<()> {
+    let path = match found.folder {
+        Folder::Pending | Folder::Answered => mailbox.document(found.folder, &found.round.workflow),
+        folder => mailbox.round(folder, &found.round),
+    };
+    let mut document = intake::read_round_file(&path)?;
+    let entry = Entry::of("late_answer", &found.round).by(&reply.by).why(&reply.channel);
+    document.typed.late_answers.push(reply);
+    document.update()?;
+    disk::replace(&path, &document.to_bytes())?;
+    audit::record(mailbox, entry);
+    Ok(())
+}
+
+/// Every round of a workflow that can be read, in the order of a round's life, the closed ones by time.
+/// Reads the names of the whole `closed/` folder: for people, not for the hot path.
+#[must_use]
+pub fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Found> {
+    let mut found = Vec::new();
+    for folder in [Folder::Closed, Folder::Parked, Folder::Running] {
+        let mut here: Vec<_> = super::list::round_names(mailbox, folder).filter(|r| r.workflow == *workflow).collect();
+        here.sort();
+        for round in here {
+            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
+                found.push(Found { folder, round, document });
+            }
+        }
+    }
+    found.sort_by_key(|f| f.document.typed.closed.as_ref().map(|c| c.at).unwrap_or(Time::MAX_UTC));
+    for folder in [Folder::Answered, Folder::Pending] {
+        if let Ok(document) = intake::read_round_file(&mailbox.document(folder, workflow))
+            && let Ok(round) = intake::round_of(mailbox, &document.typed)
+        {
+            found.push(Found { folder, round, document });
+        }
+    }
+    found
+}
+
+/// The workflow's newest round.
+#[must_use]
+pub fn latest_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Found> {
+    rounds(mailbox, workflow).pop()
+}

@@ -1,0 +1,58 @@
+//! Names in folders. Bodies are read when they are needed.
+
+use super::intake;
+use super::layout::{Folder, Mailbox};
+use super::question::QuestionDocument;
+use crate::error::{IoContext, Result};
+use crate::id::{RoundId, WorkflowId};
+
+/// Every name in a folder but the hidden ones; a folder that is missing is empty.
+pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
+    let path = mailbox.folder(folder);
+    let entries = match std::fs::read_dir(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.io("read", &path)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.io("read", &path)?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// The workflows that have a document in a folder of one document a workflow.
+pub fn workflows(mailbox: &Mailbox, folder: Folder) -> Result<Vec<WorkflowId>> {
+    Ok(names(mailbox, folder)?.iter().filter_map(|n| WorkflowId::from_file_name(n)).collect())
+}
+
+/// The rounds in a folder that keeps rounds; unreadable folders are empty.
+pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> {
+    names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
+}
+
+/// One entry of the inbox.
+#[derive(Debug)]
+pub struct Pending {
+    /// Whose.
+    pub workflow: WorkflowId,
+    /// The question, or why it cannot be read.
+    pub document: Result<QuestionDocument>,
+}
+
+/// All pending questions: larger `priority` first, then the oldest.
+pub fn pending(mailbox: &Mailbox) -> Result<Vec<Pending>> {
+    let mut list: Vec<Pending> = workflows(mailbox, Folder::Pending)?
+        .into_iter()
+        .map(|workflow| Pending { document: intake::read_pending(mailbox, &workflow), workflow })
+        .filter(|p| !matches!(&p.document, Err(e) if e.is_missing_file()))
+        .collect();
+    let key = |p: &Pending| {
+        let question = p.document.as_ref().ok().map(|d| &d.typed);
+        (std::cmp::Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), p.workflow.clone())
+    };
+    list.sort_by_cached_key(key);
+    Ok(list)
+}

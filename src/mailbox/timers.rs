@@ -1,0 +1,137 @@
+//! When to look at what: empty files in `timers/`, named `TIME~KIND~WORKFLOW~QUESTION`, so that a watcher finds every date
+//! without reading a body. They are hints: the document says whether the date is real, and a sweep over the bodies brings
+//! back a lost one. Not synced.
+
+use std::path::PathBuf;
+
+use super::layout::{Folder, Mailbox};
+use super::question::Question;
+use crate::disk;
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::time::Time;
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Due {
+    /// The question's wait ends.
+    Expire,
+    /// The human is reminded.
+    Remind,
+    /// The next attempt of a run may start.
+    Retry,
+}
+
+impl Due {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Expire => "expire",
+            Self::Remind => "remind",
+            Self::Retry => "retry",
+        }
+    }
+}
+
+/// One date.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timer {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub due: Due,
+    /// Whose.
+    pub round: RoundId,
+}
+
+impl Timer {
+    /// `20261122T101500.000Z~expire~WORKFLOW~QUESTION`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}~{}~{}~{}", self.at.format("%Y%m%dT%H%M%S%.3fZ"), self.due.word(), self.round.workflow, self.round.question)
+    }
+
+    /// Reads such a name.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let mut pieces = name.split('~');
+        let at = chrono::NaiveDateTime::parse_from_str(pieces.next()?, "%Y%m%dT%H%M%S%.3fZ").ok()?.and_utc();
+        let due = match pieces.next()? {
+            "expire" => Due::Expire,
+            "remind" => Due::Remind,
+            "retry" => Due::Retry,
+            _ => return None,
+        };
+        let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
+        pieces.next().is_none().then_some(Self { at, due, round })
+    }
+
+    fn path(&self, mailbox: &Mailbox) -> PathBuf {
+        mailbox.folder(Folder::Timers).join(self.file_name())
+    }
+
+    /// Writes the hint.
+    pub fn arm(&self, mailbox: &Mailbox) -> Result<()> {
+        disk::touch(&self.path(mailbox))
+    }
+
+    /// Takes the hint away.
+    pub fn disarm(&self, mailbox: &Mailbox) -> Result<()> {
+        disk::untouch(&self.path(mailbox))
+    }
+}
+
+/// The dates of a question: its expiry, and its next reminder after `now`.
+#[must_use]
+pub fn of_question(question: &Question, round: &RoundId, now: Time) -> Vec<Timer> {
+    let timer = |at, due| Timer { at, due, round: round.clone() };
+    let mut timers: Vec<_> = question.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
+    if let (Some(every), Some(asked)) = (question.remind_every, question.asked_at())
+        && let Ok(every) = chrono::TimeDelta::from_std(every.0)
+        && every > chrono::TimeDelta::zero()
+    {
+        let gone = ((now - asked).num_milliseconds() / every.num_milliseconds().max(1)).max(0);
+        let next = i32::try_from(gone + 1).ok().and_then(|n| every.checked_mul(n)).and_then(|d| asked.checked_add_signed(d));
+        timers.extend(next.map(|at| timer(at, Due::Remind)));
+    }
+    timers
+}
+
+/// Writes the hints of a question.
+pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
+    of_question(question, round, crate::time::now()).iter().try_for_each(|t| t.arm(mailbox))
+}
+
+/// Takes the hints of a question away, as far as they are known. One that stays is found untrue when it is due.
+pub fn disarm(mailbox: &Mailbox, question: &Question, round: &RoundId) {
+    for timer in of_question(question, round, crate::time::now()) {
+        let _ = timer.disarm(mailbox);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::QuestionId;
+
+    #[test]
+    fn a_timer_reads_back_from_its_name() {
+        let timer = Timer {
+            at: crate::time::now(),
+            due: Due::Remind,
+            round: RoundId { workflow: "a.b-c".parse().unwrap(), question: QuestionId::generate() },
+        };
+        assert_eq!(Timer::from_file_name(&timer.file_name()), Some(timer));
+        assert_eq!(Timer::from_file_name("x~expire~a~b"), None);
+    }
+
+    #[test]
+    fn the_next_reminder_lies_ahead() {
+        let mut question = Question::new("w".parse().unwrap(), "?");
+        question.timestamp = Some("2026-01-01T00:00:00Z".into());
+        question.remind_every = Some(crate::time::Span(std::time::Duration::from_secs(3600)));
+        let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
+        let now = crate::time::parse_rfc3339("2026-01-01T05:30:00Z").unwrap();
+        let timers = of_question(&question, &round, now);
+        assert_eq!(crate::time::rfc3339(timers[0].at), "2026-01-01T06:00:00.000Z");
+    }
+}

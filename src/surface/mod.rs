@@ -1,0 +1,1 @@
+//! What people touch. These rooms only call the ones below.

@@ -1,0 +1,103 @@
+//! Times are RFC 3339 UTC; durations read like `90s`, `2h`, `1h 30m`.
+
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use crate::error::{Error, Result};
+
+/// A point in time, in UTC.
+pub type Time = DateTime<Utc>;
+
+/// Now, to the millisecond, which is what the documents keep.
+#[must_use]
+pub fn now() -> Time {
+    let now = Utc::now();
+    DateTime::from_timestamp_millis(now.timestamp_millis()).unwrap_or(now)
+}
+
+/// `2026-11-22T10:15:00.000Z`.
+#[must_use]
+pub fn rfc3339(time: Time) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// Reads an RFC 3339 time of any offset.
+#[must_use]
+pub fn parse_rfc3339(text: &str) -> Option<Time> {
+    DateTime::parse_from_rfc3339(text).ok().map(|t| t.with_timezone(&Utc))
+}
+
+/// Reads `90s`, `2h`, `1h 30m`, `3d`. `field` is named in the error. At most ten years.
+pub fn parse_duration(text: &str, field: &str) -> Result<Duration> {
+    let fix = "write a duration such as 90s, 15m, 2h or 3d";
+    let duration = humantime::parse_duration(text.trim())
+        .map_err(|_| Error::invalid(field, format!("`{}` is no duration", crate::text::excerpt(text, 40)), fix))?;
+    if duration > Duration::from_secs(10 * 366 * 86_400) {
+        return Err(Error::invalid(field, "is longer than ten years", fix));
+    }
+    Ok(duration)
+}
+
+/// `2h 5m`, `3d 1h`, `12s`: the two largest units, for people.
+#[must_use]
+pub fn human(duration: Duration) -> String {
+    let s = duration.as_secs();
+    let (d, h, m) = (s / 86_400, s / 3600 % 24, s / 60 % 60);
+    let pair = |a: u64, x: &str, b: u64, y: &str| if b == 0 { format!("{a}{x}") } else { format!("{a}{x} {b}{y}") };
+    match (d, h, m) {
+        (0, 0, 0) => format!("{s}s"),
+        (0, 0, m) => pair(m, "m", s % 60, "s"),
+        (0, h, m) => pair(h, "h", m, "m"),
+        (d, h, _) => pair(d, "d", h, "h"),
+    }
+}
+
+/// How long ago `then` was; zero if it lies ahead.
+#[must_use]
+pub fn since(then: Time) -> Duration {
+    (Utc::now() - then).to_std().unwrap_or_default()
+}
+
+/// A duration kept in documents and configuration as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+pub struct Span(pub Duration);
+
+impl serde::Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&humantime::format_duration(self.0).to_string())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Span {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+        parse_duration(&text, "")
+            .map(Self)
+            .map_err(|_| serde::de::Error::custom(format!("`{}` is no duration such as 90s or 2h", crate::text::excerpt(&text, 40))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_people_write_them() {
+        assert_eq!(parse_duration("90s", "timeout").unwrap(), Duration::from_secs(90));
+        assert_eq!(parse_duration("1h 30m", "timeout").unwrap(), Duration::from_secs(5400));
+        for bad in ["", "5", "-1s", "forever", "999999y"] {
+            assert!(parse_duration(bad, "timeout").is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn an_age_shows_its_two_largest_units() {
+        assert_eq!(human(Duration::from_secs(5)), "5s");
+        assert_eq!(human(Duration::from_secs(65)), "1m 5s");
+        assert_eq!(human(Duration::from_secs(7500)), "2h 5m");
+        assert_eq!(human(Duration::from_secs(90_000)), "1d 1h");
+    }
+}
