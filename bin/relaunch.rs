@@ -1,1 +1,46 @@
-fn main() {}
+//! Relaunch agents whose questions were answered, each once.
+
+use std::process::ExitCode;
+
+use askbox::error::{Error, Result};
+use askbox::mailbox::Mailbox;
+use askbox::run::{launch, recovery};
+use askbox::surface::program;
+use askbox::surface::relaunch::args::{Args, Command};
+use askbox::surface::relaunch::{deliver, follow, service, table};
+
+fn main() -> ExitCode {
+    // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|first| first == launch::SHIM) {
+        return launch::become_agent(args);
+    }
+    program::main(run)
+}
+
+fn run(args: Args) -> Result<u8> {
+    let json = args.common.json;
+    let mailbox = || args.common.open();
+    match (args.id, args.command) {
+        (Some(id), _) => deliver::run_now(&mailbox()?, &program::workflow(&id)?, json),
+        (None, None) => {
+            Err(Error::usage("nothing to do", "relaunch ID runs one answered workflow, relaunch watch is the service; more with --help"))
+        }
+        (None, Some(command)) => match command {
+            Command::Watch { poll } => service::watch(&Mailbox::locate(args.common.mailbox.as_deref())?, poll.as_deref()),
+            Command::Status { id } => table::show(&mailbox()?, id.as_deref().map(program::workflow).transpose()?.as_ref(), json),
+            Command::Logs { id, follow } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, 0, json),
+            Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
+            Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
+            Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
+            Command::Drop { id, why } => {
+                let round = recovery::drop_parked(&mailbox()?, &program::workflow(&id)?, &program::user(), why)?;
+                program::print(&format!("dropped {round}\n"))?;
+                Ok(0)
+            }
+            Command::Supervise { id, question, attempt } => {
+                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt)
+            }
+        },
+    }
+}

@@ -27,6 +27,17 @@ pub mod mailbox;
 pub mod text;
 pub mod time;
 
+#[cfg(feature = "relaunch")]
+pub mod agent;
+#[cfg(feature = "relaunch")]
+pub mod config;
+#[cfg(feature = "relaunch")]
+pub mod hints;
+#[cfg(feature = "relaunch")]
+pub mod run;
+#[cfg(feature = "relaunch")]
+pub mod watch;
+
 pub mod surface;
 
 pub use error::{Error, Result};

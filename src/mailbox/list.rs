@@ -29,7 +29,7 @@ pub fn workflows(mailbox: &Mailbox, folder: Folder) -> Result<Vec<WorkflowId>> {
 }
 
 /// The rounds in a folder that keeps rounds; unreadable folders are empty.
-pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> {
+pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> + use<> {
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
 }
 

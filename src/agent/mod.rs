@@ -1,0 +1,5 @@
+//! How an agent program is called and read.
+pub mod claude;
+pub mod lines;
+mod shorten;
+pub mod stream;

@@ -1,0 +1,62 @@
+//! Keeping what an agent says within bounds.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::wire::Raw;
+
+/// Largest JSON value parsed into memory, in bytes of its text.
+pub(super) const EXACT_LIMIT: usize = 256 << 10;
+/// Longest string kept in a tool input of an event, in bytes.
+const INPUT_STRING: usize = 8 << 10;
+/// Largest tool input kept as a structure in an event, in bytes of its text.
+const INPUT_LIMIT: usize = 64 << 10;
+
+/// The first `limit` bytes of a text, or a few less: never half a character.
+pub(super) fn head(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The last `limit` bytes of a text, or a few less.
+pub(super) fn tail(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+/// The value as it is; `None` if it is absent, too large or too deep.
+pub(super) fn exact(raw: Raw<'_>) -> Option<Value> {
+    let json = raw.map(RawValue::get)?;
+    if json.len() > EXACT_LIMIT {
+        return None;
+    }
+    serde_json::from_str(json).ok()
+}
+
+/// A tool's input for an event: long strings shortened; its head as a string if it is too large or too deep.
+pub(super) fn input(raw: Raw<'_>) -> Value {
+    let Some(json) = raw.map(RawValue::get) else {
+        return Value::Null;
+    };
+    if json.len() <= INPUT_STRING {
+        if let Some(value) = exact(raw) {
+            return value;
+        }
+    } else if let Some(mut value) = exact(raw) {
+        shorten(&mut value);
+        if serde_json::to_string(&value).is_ok_and(|text| text.len() <= INPUT_LIMIT) {
+            return value;
+        }
+    }
+    Value::String(format!("{}…", head(json, INPUT_STRING)))
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > INPUT_STRING => {
+            text.truncate(text.floor_char_boundary(INPUT_STRING));
+            text.push('…');
+        }
+        Value::Array(list) => list.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}

@@ -1,0 +1,103 @@
+//! What a run has done so far: its tool calls, the files they touched and the words of the turn, all bounded.
+
+use std::collections::VecDeque;
+
+use super::bounded::{head, tail};
+use crate::run::events::ToolSummary;
+
+/// Tool calls remembered with their results.
+const CALLS: usize = 64;
+/// Tool calls remembered as unanswered.
+const OPEN: usize = 256;
+/// Kept of a call's input and of its result, in bytes.
+const CALL_INPUT: usize = 512;
+const CALL_TEXT: usize = 1 << 10;
+/// Kept of a turn's text: its end, in bytes.
+const WORDS: usize = 32 << 10;
+/// Files remembered, and the longest path, in bytes.
+const FILES: usize = 1000;
+const PATH: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    calls: VecDeque<ToolSummary>,
+    omitted: u64,
+    open: VecDeque<Open>,
+    files: Vec<String>,
+    words: String,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: String,
+    name: String,
+    file: Option<String>,
+}
+
+impl Ledger {
+    pub(super) fn new_turn(&mut self) {
+        self.words.clear();
+    }
+
+    pub(super) fn said(&mut self, text: &str) {
+        if !self.words.is_empty() {
+            self.words.push_str("\n\n");
+        }
+        self.words.push_str(tail(text, WORDS));
+        if self.words.len() > WORDS {
+            self.words = tail(&self.words, WORDS).to_owned();
+        }
+    }
+
+    /// A tool is called; `file` is what it would write.
+    pub(super) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<String>) {
+        let (id, name) = (head(id, CALL_INPUT).to_owned(), head(name, CALL_INPUT).to_owned());
+        if self.calls.len() == CALLS {
+            self.calls.pop_front();
+            self.omitted += 1;
+        }
+        if self.open.len() == OPEN {
+            self.open.pop_front();
+        }
+        self.calls.push_back(ToolSummary {
+            id: id.clone(),
+            name: name.clone(),
+            input: head(input, CALL_INPUT).to_owned(),
+            is_error: None,
+            text: String::new(),
+            bytes: 0,
+        });
+        self.open.push_back(Open { id, name, file: file.filter(|path| path.len() <= PATH) });
+    }
+
+    /// A tool answered; returns its name if the call was seen.
+    pub(super) fn answered(&mut self, id: &str, is_error: bool, text: &str, bytes: u64) -> Option<String> {
+        let unanswered = |call: &&mut ToolSummary| call.id == id && call.is_error.is_none();
+        if let Some(call) = self.calls.iter_mut().rev().find(unanswered) {
+            call.is_error = Some(is_error);
+            call.text = head(text, CALL_TEXT).to_owned();
+            call.bytes = bytes;
+        }
+        let at = self.open.iter().rposition(|open| open.id == id)?;
+        let open = self.open.remove(at)?;
+        if let Some(file) = open.file.filter(|_| !is_error)
+            && self.files.len() < FILES
+            && !self.files.contains(&file)
+        {
+            self.files.push(file);
+        }
+        Some(open.name)
+    }
+
+    pub(super) fn calls(&self) -> (Vec<ToolSummary>, u64) {
+        (self.calls.iter().cloned().collect(), self.omitted)
+    }
+
+    pub(super) fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+}

@@ -1,0 +1,233 @@
+//! The typed verdict on a `result` line.
+//!
+//! Neither the exit code nor `subtype` can be believed (an API error says `success`, an interrupt exits 0): the verdict
+//! rests on `terminal_reason`, `stop_reason` and `is_error`.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::bounded;
+use super::wire::{self, Raw};
+use crate::run::events::Tokens;
+
+/// How a turn ended, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnOutcome {
+    pub verdict: Verdict,
+    pub is_error: bool,
+    pub session_id: String,
+    /// The agent's own words, empty if it gave none; up to 64 KiB.
+    pub text: String,
+    pub terminal_reason: Option<String>,
+    pub stop_reason: Option<String>,
+    /// US dollars of this turn alone, subagents included; `None` when it cannot be told from a running total.
+    pub cost_usd: Option<f64>,
+    /// Tokens of this turn alone, subagents included.
+    pub tokens: Tokens,
+    /// API round trips of this turn.
+    pub turns: u64,
+    pub duration_ms: u64,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// By itself, with this final text.
+    Completed { text: String },
+    /// A hook of ours said stop; everything up to the last tool result is kept.
+    HookStopped,
+    /// A tool call was put off: resume without a message once it can be decided.
+    Deferred { tool_name: String, tool_use_id: String, input: Value },
+    /// It was interrupted. `is_error` is false where the message that cut in opened a turn of its own.
+    Interrupted { during: Interruption, is_error: bool },
+    /// The API refused or could not be reached (then `status` is `None`).
+    ApiError {
+        status: Option<u16>,
+        /// The API's word (`overloaded_error`, `authentication_error`) or the agent's (`connection_failed`).
+        error_type: String,
+        message: String,
+    },
+    /// The limit on turns was hit.
+    MaxTurns,
+    /// The limit on money was hit.
+    Budget,
+    /// The prompt does not fit into the model's context; nothing was sent.
+    TooLong,
+    /// The session to resume does not exist.
+    ResumeUnknown,
+    /// Something else.
+    Other { subtype: String, terminal_reason: Option<String>, message: String },
+}
+
+/// What an interrupt hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// The model was writing, or a request was on its way.
+    Streaming,
+    /// A tool was running.
+    Tools,
+}
+
+/// What is spent, as far as the stream told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Spent {
+    /// Running total after the last result.
+    Total(f64),
+    /// The session's earlier total is not known.
+    Unknown,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct ModelUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    #[serde(rename = "costUSD")]
+    cost_usd: f64,
+}
+
+/// Longest `model_usage_since_last_result` that is looked at, in bytes: a few hundred a model.
+const USAGE_LIMIT: usize = 64 << 10;
+
+/// Reads a `result` line; `spent` is moved on to its total.
+pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutcome> {
+    let wire: wire::Verdict = wire::line(line)?;
+    let optional = |raw| Ok::<_, serde_json::Error>(wire::text(raw)?.map(|text| text.into_owned()));
+    let is_error = wire::get(wire.is_error).unwrap_or(false);
+    let stop_reason = optional(wire.stop_reason)?;
+    let mut terminal_reason = optional(wire.terminal_reason)?;
+    let text = wire::string(wire.result)?;
+    let deferred = stop_reason.as_deref() == Some("tool_deferred");
+    // A resume that defers again gives no terminal reason, and a meaningless number of turns.
+    let again = deferred && terminal_reason.is_none();
+    if again {
+        terminal_reason = Some("tool_deferred".into());
+    }
+    let verdict = verdict(&wire, is_error, terminal_reason.as_deref(), deferred, &text)?;
+    let (cost_usd, tokens) = consumption(&wire, spent);
+    Ok(TurnOutcome {
+        verdict,
+        is_error,
+        session_id: wire::string(wire.session_id)?,
+        text,
+        terminal_reason,
+        stop_reason,
+        cost_usd,
+        tokens,
+        turns: if again { 0 } else { wire::count(wire.num_turns).unwrap_or(0) },
+        duration_ms: wire::count(wire.duration_ms).unwrap_or(0),
+    })
+}
+
+fn verdict(
+    wire: &wire::Verdict<'_>,
+    is_error: bool,
+    terminal_reason: Option<&str>,
+    deferred: bool,
+    text: &str,
+) -> serde_json::Result<Verdict> {
+    let subtype = wire::word(wire.subtype);
+    Ok(match terminal_reason {
+        Some("tool_deferred") => self::deferred(wire.deferred_tool_use)?,
+        Some("completed") if !is_error => Verdict::Completed { text: text.into() },
+        Some("hook_stopped") if !is_error => Verdict::HookStopped,
+        Some("aborted_streaming") => Verdict::Interrupted { during: Interruption::Streaming, is_error },
+        Some("aborted_tools") => Verdict::Interrupted { during: Interruption::Tools, is_error },
+        Some("api_error") => {
+            let error_type = match wire::string(wire.api_error_type)? {
+                empty if empty.is_empty() => wire::string(wire.api_error)?,
+                error_type => error_type,
+            };
+            let status = wire::get(wire.api_error_status);
+            Verdict::ApiError { status, error_type, message: text.into() }
+        }
+        Some("max_turns") => Verdict::MaxTurns,
+        Some("budget_exhausted") => Verdict::Budget,
+        Some("blocking_limit") => Verdict::TooLong,
+        None if deferred => self::deferred(wire.deferred_tool_use)?,
+        None if subtype == "error_max_turns" => Verdict::MaxTurns,
+        None if subtype == "error_max_budget_usd" => Verdict::Budget,
+        None if subtype == "success" && !is_error => Verdict::Completed { text: text.into() },
+        _ => {
+            let message = match first_error(wire.errors)? {
+                Some(error) => error,
+                None => text.into(),
+            };
+            if message.starts_with("No conversation found with session ID") {
+                Verdict::ResumeUnknown
+            } else {
+                let terminal_reason = terminal_reason.map(str::to_owned);
+                Verdict::Other { subtype: subtype.into(), terminal_reason, message }
+            }
+        }
+    })
+}
+
+fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
+    let call: wire::Deferred = wire::object(raw);
+    Ok(Verdict::Deferred {
+        tool_name: wire::string(call.name)?,
+        tool_use_id: wire::string(call.id)?,
+        input: bounded::exact(call.input).unwrap_or(Value::Null),
+    })
+}
+
+fn first_error(raw: Raw<'_>) -> serde_json::Result<Option<String>> {
+    let list = raw.filter(|raw| raw.get().len() <= bounded::EXACT_LIMIT);
+    let errors: Vec<&RawValue> = wire::get(list).unwrap_or_default();
+    wire::text(errors.first().copied()).map(|text| text.map(|text| text.into_owned()))
+}
+
+/// Dollars and tokens of this turn.
+///
+/// `model_usage_since_last_result` counts this turn alone, with its subagents and also if it was cut. Without it there
+/// are `usage` (the main agent alone, zero if the turn was cut) and the growth of `total_cost_usd`, a total over all
+/// turns, resumes and forks.
+fn consumption(wire: &wire::Verdict<'_>, spent: &mut Spent) -> (Option<f64>, Tokens) {
+    let before = *spent;
+    let total = wire::get::<f64>(wire.total_cost_usd);
+    if let Some(total) = total {
+        *spent = Spent::Total(total);
+    }
+    let models = wire.model_usage_since_last_result.filter(|raw| raw.get().len() <= USAGE_LIMIT);
+    if let Some(models) = wire::get::<HashMap<String, ModelUsage>>(models) {
+        let mut tokens = Tokens::default();
+        let mut cost = 0.0;
+        for model in models.values() {
+            cost += model.cost_usd;
+            tokens += Tokens {
+                input: model.input_tokens,
+                output: model.output_tokens,
+                cache_read: model.cache_read_input_tokens,
+                cache_creation: model.cache_creation_input_tokens,
+            };
+        }
+        return (Some(cost), tokens);
+    }
+    let usage: Usage = wire::object(wire.usage);
+    let tokens = Tokens {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cache_read: usage.cache_read_input_tokens,
+        cache_creation: usage.cache_creation_input_tokens,
+    };
+    let cost = match (total, before) {
+        (Some(total), Spent::Total(before)) => Some((total - before).max(0.0)),
+        _ => None,
+    };
+    (cost, tokens)
+}

@@ -1,0 +1,386 @@
+//! The operator's configuration: `$ASKBOX_CONFIG`, else `$XDG_CONFIG_HOME/askbox/config.toml`. Every key is optional.
+//! What is executed comes from here alone, never from a question.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::time::Span;
+
+/// The largest configuration file, in bytes.
+pub const MAX_CONFIG: u64 = 1 << 20;
+
+/// How a relaunched agent gets its context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Fresh where the question carries a checkpoint, resume where it does not and the asker was a run of ours.
+    #[default]
+    Auto,
+    /// A new session that reads the checkpoint.
+    Fresh,
+    /// A fork of the asker's session, if askbox launched that.
+    Resume,
+}
+
+/// Everything that can be configured.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// `[relaunch]`
+    pub relaunch: Relaunch,
+    /// `[runner]`
+    pub runner: Runners,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[notify]`
+    pub notify: Notify,
+}
+
+/// `[relaunch]`: when and how answered questions become runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Relaunch {
+    /// fresh, resume or auto.
+    pub mode: Mode,
+    /// Runs at the same time.
+    pub max_concurrent: usize,
+    /// Attempts before a round is parked.
+    pub attempts: u32,
+    /// The pause after the first failed attempt; it doubles with each.
+    pub backoff: Span,
+    /// The longest pause.
+    pub backoff_max: Span,
+    /// The template of the fresh prompt; empty for the built-in one.
+    pub prompt: String,
+    /// Other `CLAUDE_CONFIG_DIR`s that a question may name, beside the watcher's own.
+    pub config_dirs: Vec<PathBuf>,
+    /// The folders under which a question may have its agent run; empty for any.
+    pub cwd_roots: Vec<PathBuf>,
+}
+
+impl Default for Relaunch {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Auto,
+            max_concurrent: 4,
+            attempts: 5,
+            backoff: Span(Duration::from_secs(10)),
+            backoff_max: Span(Duration::from_secs(15 * 60)),
+            prompt: String::new(),
+            config_dirs: Vec::new(),
+            cwd_roots: Vec::new(),
+        }
+    }
+}
+
+impl Relaunch {
+    /// The pause after attempt number `attempt` (from 1) failed.
+    #[must_use]
+    pub fn pause(&self, attempt: u32) -> Duration {
+        let doubled = self.backoff.0.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
+        doubled.min(self.backoff_max.0)
+    }
+}
+
+/// `[runner]`: the programs that are launched.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Runners {
+    /// The name of the one to use.
+    pub default: String,
+    /// `[runner.NAME]`.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, Runner>,
+}
+
+impl Default for Runners {
+    fn default() -> Self {
+        Self { default: "claude".into(), named: BTreeMap::new() }
+    }
+}
+
+/// `[runner.NAME]`: one agent program. It speaks Claude Code's stream-json on standard input and output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Runner {
+    /// The program: a path, or a name on PATH. `claude` where it is empty.
+    pub program: String,
+    /// More arguments, before the ones of askbox.
+    pub args: Vec<String>,
+    /// More environment.
+    pub env: BTreeMap<String, String>,
+    /// `--permission-mode`; empty for the agent's own default.
+    pub permission_mode: String,
+    /// What the agent may call without asking.
+    #[serde(default = "default_tools")]
+    pub allowed_tools: Vec<String>,
+    /// Bypass every permission check (`--dangerously-skip-permissions`).
+    pub dangerously_skip_permissions: bool,
+}
+
+fn default_tools() -> Vec<String> {
+    ["Bash(ask-post:*)", "Bash(checkpoint:*)"].map(String::from).to_vec()
+}
+
+/// `[limits]`: where a run ends that does not end by itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Wall time of one run.
+    pub run_time: Span,
+    /// Time without any sign of life.
+    pub silence: Span,
+    /// From a polite stop to the next rung of the ladder.
+    pub grace: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            run_time: Span(Duration::from_secs(6 * 3600)),
+            silence: Span(Duration::from_secs(3600)),
+            grace: Span(Duration::from_secs(30)),
+        }
+    }
+}
+
+/// `[notify]`: a program that tells the human.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Notify {
+    /// Run with the event as its last argument and the question's document on standard input; empty for none.
+    pub command: Vec<String>,
+}
+
+/// One key of the file: its path, its default and what it means. `*` stands for a runner's name.
+pub const KEYS: &[(&str, &str, &str)] = &[
+    (
+        "relaunch.mode",
+        "\"auto\"",
+        "how an agent gets its context: \"fresh\" (a new session reads the checkpoint), \"resume\" (a fork of the asker's session, if askbox launched it), \"auto\" (fresh where the question carries a checkpoint, else resume)",
+    ),
+    ("relaunch.max_concurrent", "4", "runs at the same time; the others queue in the order of their answers"),
+    ("relaunch.attempts", "5", "attempts before a round is parked, visibly, for `relaunch retry`"),
+    ("relaunch.backoff", "\"10s\"", "the pause after the first failed attempt; it doubles with each"),
+    ("relaunch.backoff_max", "\"15m\"", "the longest pause"),
+    (
+        "relaunch.prompt",
+        "\"\"",
+        "the fresh prompt's template with {workflow_id} {checkpoint} {question} {answer}; \"\" is the built-in one",
+    ),
+    ("relaunch.config_dirs", "[]", "other CLAUDE_CONFIG_DIRs that a question may name, beside the watcher's own"),
+    ("relaunch.cwd_roots", "[]", "the folders under which a question may have its agent run; [] is anywhere"),
+    ("runner.default", "\"claude\"", "which [runner.NAME] launches"),
+    ("runner.*.program", "\"claude\"", "the program: a path, or a name on PATH"),
+    ("runner.*.args", "[]", "more arguments"),
+    ("runner.*.env", "{}", "more environment"),
+    ("runner.*.permission_mode", "\"\"", "--permission-mode; \"\" is the agent's own default"),
+    (
+        "runner.*.allowed_tools",
+        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\"]",
+        "what the agent may call without asking; everything else that needs a permission is refused",
+    ),
+    ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
+    ("limits.run_time", "\"6h\"", "wall time of one run; then it is stopped and parked, its session kept"),
+    ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
+    ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
+    ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
+];
+
+/// A configuration and where it came from.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// What is in force.
+    pub config: Config,
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    /// The keys that the file sets.
+    pub set: Vec<String>,
+}
+
+/// Where the configuration is looked for.
+#[must_use]
+pub fn location() -> Option<PathBuf> {
+    let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    path("ASKBOX_CONFIG").or_else(|| {
+        let base = path("XDG_CONFIG_HOME").or_else(|| path("HOME").map(|h| h.join(".config")))?;
+        Some(base.join("askbox/config.toml"))
+    })
+}
+
+/// Loads the configuration. A missing file is the default, unless `$ASKBOX_CONFIG` names it.
+///
+/// # Errors
+/// [`Error::Invalid`] names file, key and the nearest known key.
+pub fn load() -> Result<Loaded> {
+    let Some(path) = location() else { return Ok(Loaded::default()) };
+    match disk::read(&path, MAX_CONFIG) {
+        Err(e) if e.is_missing_file() && std::env::var_os("ASKBOX_CONFIG").is_none() => Ok(Loaded::default()),
+        Err(e) if e.is_missing_file() => Err(Error::not_found(
+            format!("$ASKBOX_CONFIG names {}, which does not exist", path.display()),
+            "write one with: askbox init, or unset ASKBOX_CONFIG",
+        )),
+        other => parse(&other?, &path),
+    }
+}
+
+/// Reads a configuration's text.
+pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::invalid("file", "is no UTF-8", "save it as UTF-8").in_file(path))?;
+    let table: toml::Table = text.parse().map_err(|e| toml_error(&e, path))?;
+    let mut set = Vec::new();
+    for (section, value) in &table {
+        check_keys(section, value, &mut set).map_err(|e| e.in_file(path))?;
+    }
+    // From the text again: only that way does an error know its line.
+    let config: Config = toml::from_str(text).map_err(|e| toml_error(&e, path))?;
+    check(&config).map_err(|e| e.in_file(path))?;
+    Ok(Loaded { config, file: Some(path.to_path_buf()), set })
+}
+
+fn check(config: &Config) -> Result<()> {
+    let at_least_one = |key: &str, ok: bool| if ok { Ok(()) } else { Err(Error::invalid(key, "is zero", "use at least 1")) };
+    at_least_one("relaunch.max_concurrent", config.relaunch.max_concurrent > 0)?;
+    at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
+    at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
+    at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
+    config.runner(None).map(drop)
+}
+
+/// Walks to the leaves and compares each with [`KEYS`].
+fn check_keys(at: &str, value: &toml::Value, set: &mut Vec<String>) -> Result<()> {
+    let pattern = |key: &str| -> String {
+        match key.split('.').collect::<Vec<_>>().as_slice() {
+            ["runner", _, rest] => format!("runner.*.{rest}"),
+            _ => key.to_owned(),
+        }
+    };
+    if KEYS.iter().any(|(key, ..)| *key == pattern(at)) {
+        set.push(at.to_owned());
+        return Ok(());
+    }
+    if let (toml::Value::Table(inner), true) = (value, at.split('.').count() < 3) {
+        return inner.iter().try_for_each(|(k, v)| check_keys(&format!("{at}.{k}"), v, set));
+    }
+    let nearest = KEYS.iter().map(|(key, ..)| *key).max_by(|a, b| {
+        let near = |k: &str| strsim::jaro_winkler(k, &pattern(at));
+        near(a).total_cmp(&near(b))
+    });
+    Err(Error::invalid(
+        at,
+        "is no known key",
+        format!("did you mean `{}`? `askbox init --print` shows them all", nearest.unwrap_or_default()),
+    ))
+}
+
+fn toml_error(error: &toml::de::Error, path: &Path) -> Error {
+    let place = error.to_string();
+    let line = place.lines().find_map(|l| l.strip_prefix("TOML parse error at ")).unwrap_or("file").to_owned();
+    Error::invalid(line, crate::text::one_line(error.message()), "`askbox init --print` shows every key with its form").in_file(path)
+}
+
+impl Config {
+    /// The runner of that name, or the default one.
+    pub fn runner(&self, name: Option<&str>) -> Result<(String, Runner)> {
+        let name = name.unwrap_or(&self.runner.default);
+        let mut runner = match self.runner.named.get(name) {
+            Some(runner) => runner.clone(),
+            None if name == "claude" => Runner { allowed_tools: default_tools(), ..Runner::default() },
+            None => {
+                let known: Vec<_> = self.runner.named.keys().map(String::as_str).chain(["claude"]).collect();
+                return Err(Error::invalid(
+                    "runner.default",
+                    format!("names `{name}`, which has no [runner.{name}]"),
+                    format!("add that section, or use one of: {}", known.join(", ")),
+                ));
+            }
+        };
+        if runner.program.is_empty() {
+            runner.program = "claude".into();
+        }
+        Ok((name.to_owned(), runner))
+    }
+}
+
+/// A configuration file with every key, its default and its meaning, all commented out.
+#[must_use]
+pub fn template() -> String {
+    let mut out = String::from("# askbox: every key is optional; what stands here is the default.\n");
+    let mut section = "";
+    for (key, default, meaning) in KEYS {
+        let (head, name) = key.rsplit_once('.').unwrap_or(("", key));
+        if head != section {
+            out.push_str(&format!("\n[{}]\n", head.replace('*', "claude")));
+            section = head;
+        }
+        for line in wrap(meaning, 100) {
+            out.push_str(&format!("# {line}\n"));
+        }
+        out.push_str(&format!("#{name} = {default}\n"));
+    }
+    out
+}
+
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + word.len() < width => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Loaded> {
+        parse(text.as_bytes(), Path::new("config.toml"))
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest_known_one() {
+        let error = read("[relaunch]\nmax_concurent = 2\n").unwrap_err();
+        assert_eq!(error.to_string(), "config.toml: relaunch.max_concurent: is no known key");
+        assert!(error.hint().contains("`relaunch.max_concurrent`"));
+        assert!(read("[runner.claude]\nprogramm = 'x'\n").unwrap_err().hint().contains("runner.*.program"));
+        assert!(read("[limit]\ngrace = '3s'\n").unwrap_err().hint().contains("limits.grace"));
+    }
+
+    #[test]
+    fn the_written_template_reads_back_with_every_key_uncommented() {
+        assert!(read(&template()).unwrap().set.is_empty());
+        let uncommented: String =
+            template().lines().map(|l| if l.starts_with("# ") { String::new() } else { l.replacen('#', "", 1) + "\n" }).collect();
+        let loaded = read(&uncommented).unwrap();
+        assert_eq!(loaded.set.len(), KEYS.len());
+        let plain = Config::default();
+        assert_eq!(toml::to_string(&loaded.config.relaunch).unwrap(), toml::to_string(&plain.relaunch).unwrap());
+        assert_eq!(toml::to_string(&loaded.config.limits).unwrap(), toml::to_string(&plain.limits).unwrap());
+        assert_eq!(loaded.config.runner(None).unwrap(), plain.runner(None).unwrap());
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_line() {
+        let error = read("[relaunch]\nbackoff = 'soon'\n").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+        assert!(read("[relaunch]\nattempts = 0\n").is_err());
+        assert!(read("[runner]\ndefault = 'codex'\n").is_err());
+    }
+
+    #[test]
+    fn the_pause_doubles_up_to_its_cap() {
+        let relaunch = Relaunch::default();
+        assert_eq!(relaunch.pause(1), Duration::from_secs(10));
+        assert_eq!(relaunch.pause(3), Duration::from_secs(40));
+        assert_eq!(relaunch.pause(60), Duration::from_secs(900));
+    }
+}

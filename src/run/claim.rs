@@ -1,0 +1,103 @@
+//! The claim: `answered/ID.json` → `running/ID.QID.json` by one no-replace rename. Whoever's rename succeeds owns the round;
+//! nobody else ever launches it. The first attempt with its session id is durable before the claim returns.
+
+use super::plan;
+use super::record::{self, Claimant, Run, State};
+use crate::config::Config;
+use crate::disk::{self, Lock, Placed};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::intake::{self, Adopted};
+use crate::mailbox::question::Closed;
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close, list, workflow};
+
+/// A round that is ours alone. Its lock is held: while this lives, no recovery touches the round.
+#[derive(Debug)]
+#[must_use = "a claimed round that is neither launched nor closed waits for recovery"]
+pub struct Claim {
+    /// The round.
+    pub round: RoundId,
+    /// The answered document.
+    pub document: QuestionDocument,
+    /// The attempt, not launched yet.
+    pub run: Run,
+    lock: Lock,
+}
+
+/// Why a round cannot be claimed right now.
+#[derive(Debug)]
+pub enum Refused {
+    /// Nothing of this workflow is answered and unclaimed.
+    Nothing,
+    /// A stranger's file that may still change.
+    Unsettled(std::time::Duration),
+    /// An earlier round of the workflow is being delivered; rounds go in order.
+    Busy(RoundId),
+    /// The asker waits for it with `ask-post --wait`.
+    AwaitedInline(RoundId),
+}
+
+/// The lock that `ask-post --wait` holds while it waits.
+#[must_use]
+pub fn waiter_path(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
+    mailbox.runs_of(round).join("waiter")
+}
+
+/// Claims the answered round of `workflow`.
+pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
+    let lock = mailbox.lock(workflow)?;
+    intake::settle(mailbox, &lock)?;
+    let (document, round) = match intake::adopt(mailbox, &lock)? {
+        Adopted::Ready(document, round) => (*document, round),
+        Adopted::Unsettled(wait) => return Ok(Err(Refused::Unsettled(wait))),
+        Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return Ok(Err(Refused::Nothing)),
+    };
+    // The pending copy of a round we are about to claim must be gone, or it would look like the next round.
+    intake::settle(mailbox, &lock)?;
+    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, &round))? {
+        return Ok(Err(Refused::AwaitedInline(round)));
+    }
+    if let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow) {
+        return Ok(Err(Refused::Busy(earlier)));
+    }
+    let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
+    disk::create_folder(&mailbox.runs_of(&round))?;
+    let held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
+        .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
+    let from = mailbox.document(Folder::Answered, workflow);
+    if disk::rename(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+        return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
+    }
+    record::create(mailbox, &run)?;
+    remember(mailbox, &lock, &document, &run)?;
+    audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
+    Ok(Ok(Claim { round, document, run, lock: held }))
+}
+
+fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {
+    workflow::update(mailbox, lock, |w| {
+        w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
+        w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
+        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
+    })
+    .map(drop)
+}
+
+impl Claim {
+    /// Hands the round to a supervisor: releases its lock. Returns the attempt to supervise.
+    #[must_use = "somebody has to supervise it"]
+    pub fn into_run(self) -> Run {
+        drop(self.lock);
+        self.run
+    }
+
+    /// Closes the round as delivered: the claimant has handed the answer over itself.
+    pub fn delivered(mut self, mailbox: &Mailbox, by: &str) -> Result<()> {
+        let lock = mailbox.lock(&self.round.workflow)?;
+        self.run.state = State::Delivered;
+        self.run.ended_at = Some(crate::time::now());
+        record::write(mailbox, &self.run)?;
+        close::from_claimed(mailbox, &lock, Folder::Running, self.round.question, Closed::Delivered, by, None)
+    }
+}

@@ -1,0 +1,63 @@
+//! `ask-post --wait`: the asker stays for a while, and takes an answer that comes in time itself. While it waits it holds a
+//! lock, so that no watcher launches somebody else for the same answer.
+
+use std::time::{Duration, Instant};
+
+use super::claim::{self, Claim, Refused};
+use super::record::{self, Claimant};
+use crate::config::Config;
+use crate::disk::{self, Lock};
+use crate::error::{Error, Result};
+use crate::hints::Bell;
+use crate::id::RoundId;
+use crate::mailbox::{Folder, Mailbox};
+
+/// The longest wait for the next look, where no event came.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The right to take a round's answer inline. Dropping it gives the round back to the watcher.
+#[derive(Debug)]
+#[must_use = "nobody waits once this is dropped"]
+pub struct Waiter {
+    round: RoundId,
+    _lock: Lock,
+}
+
+/// Begins to wait; must be called before the answer can come, that is: right after the post.
+pub fn begin(mailbox: &Mailbox, round: &RoundId) -> Result<Waiter> {
+    disk::create_folder(&mailbox.runs_of(round))?;
+    let lock = Lock::try_acquire(&claim::waiter_path(mailbox, round))?
+        .ok_or_else(|| Error::conflict(format!("somebody waits for the answer of {} already", round.workflow), "let that one have it"))?;
+    Ok(Waiter { round: round.clone(), _lock: lock })
+}
+
+impl Waiter {
+    /// Waits for the answer and claims it; `None` when the time is over, or the round ended without an answer.
+    /// Hand the answer over, then call [`Claim::delivered`].
+    pub fn wait(self, mailbox: &Mailbox, patience: Duration) -> Result<Option<Claim>> {
+        let deadline = Instant::now() + patience;
+        // Events only shorten the pauses; the folder is the truth.
+        let bell = Bell::of_folder(&mailbox.folder(Folder::Answered)).ok();
+        loop {
+            if mailbox.document(Folder::Answered, &self.round.workflow).exists() {
+                // No configuration: nothing is launched here.
+                match claim::claim(mailbox, &Config::default(), &self.round.workflow, Claimant::Inline)? {
+                    Ok(claim) if claim.round == self.round => return Ok(Some(claim)),
+                    Ok(other) => drop(other.into_run()),
+                    Err(Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AwaitedInline(_)) => {}
+                }
+            }
+            if record::latest(mailbox, &self.round)?.is_some() || mailbox.round(Folder::Closed, &self.round).exists() {
+                return Ok(None);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            match &bell {
+                Some(bell) => bell.wait(left.min(LOOK * 20)),
+                None => std::thread::sleep(left.min(LOOK)),
+            }
+        }
+    }
+}

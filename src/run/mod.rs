@@ -1,0 +1,22 @@
+//! One run, from claim to final state.
+//!
+//! ```text
+//! claim       answered/ID.json → running/ID.QID.json, then runs/ID/QID/1/run.json with the session id chosen
+//! supervisor  holds runs/ID/QID/lock, launches the agent, turns its stream into events.jsonl
+//! ending      delivered → closed/    failed → a later attempt    used up → parked/
+//! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
+//! ```
+
+pub mod claim;
+pub mod ending;
+pub mod events;
+pub mod inline;
+pub mod launch;
+pub mod live;
+pub mod plan;
+pub mod processes;
+pub mod prompt;
+pub mod record;
+pub mod recovery;
+pub mod status;
+pub mod supervisor;

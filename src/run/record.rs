@@ -1,0 +1,200 @@
+//! `run.json`: one attempt to deliver one round. The session id in it was chosen, durably, before anything was launched.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::disk;
+use crate::document::Document;
+use crate::error::{Error, IoContext, Result};
+use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
+use crate::mailbox::Mailbox;
+use crate::time::Time;
+
+/// The largest run record, in bytes.
+pub const MAX_RUN: u64 = 1 << 20;
+
+/// Who took the round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Claimant {
+    /// A supervisor, which launches the agent.
+    Supervisor,
+    /// `ask-post --wait`: the asker is still there and takes the answer itself.
+    Inline,
+    /// `relaunch prompt`: a main agent that uses its own subagent tool.
+    Prompt,
+}
+
+/// Where an attempt stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// The round is taken, nothing is launched yet.
+    Claimed,
+    /// The agent was launched.
+    Running,
+    /// The session began and a result came.
+    Delivered,
+    /// It failed; the next attempt may start at `retry_at`.
+    Failed,
+    /// It failed and nobody tries again by himself.
+    Parked,
+    /// It was stopped on request; the session is kept.
+    Interrupted,
+}
+
+/// How the session of a run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Begin {
+    /// A new session, whose prompt tells where the checkpoint is.
+    Fresh,
+    /// A fork of an earlier session of ours.
+    Fork {
+        /// The session to fork; it stays as it is.
+        from: SessionId,
+    },
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Run {
+    /// The version of the layout.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// Whose.
+    pub workflow_id: WorkflowId,
+    /// Which round.
+    pub question_id: QuestionId,
+    /// From 1.
+    pub attempt: u32,
+    /// Who took the round.
+    pub claimant: Claimant,
+    /// The agent's session, the same for every attempt of a round.
+    pub session_id: SessionId,
+    /// How that session begins.
+    pub begin: Begin,
+    /// Why it begins so, where that is not what was configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_why: Option<String>,
+    /// The uuid that the message with the answer bears, in every attempt.
+    pub message_id: Uuid,
+    /// Which runner of the configuration.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub runner: String,
+    /// Where the agent runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Its `CLAUDE_CONFIG_DIR`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+    /// Where it stands.
+    pub state: State,
+    /// When the attempt was made.
+    pub claimed_at: Time,
+    /// When the agent was launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Time>,
+    /// When the next attempt may start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Time>,
+    /// Why it ended so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The agent's final text, its head if long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// US dollars of this attempt, as far as the agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl Run {
+    /// The round it delivers.
+    #[must_use]
+    pub fn round(&self) -> RoundId {
+        RoundId { workflow: self.workflow_id.clone(), question: self.question_id }
+    }
+
+    /// Its place among all runs: the value of `ASKBOX_RUN` in the agent's environment, by which its processes are found.
+    #[must_use]
+    pub fn token(&self) -> String {
+        format!("{}/{}/{}", self.workflow_id, self.question_id, self.attempt)
+    }
+
+    /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+    #[must_use]
+    pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
+        folder(mailbox, &self.round(), self.attempt)
+    }
+}
+
+/// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+#[must_use]
+pub fn folder(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
+    mailbox.runs_of(round).join(attempt.to_string())
+}
+
+/// The lock that the owner of a round's live run holds: one a round, and so one a session.
+#[must_use]
+pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
+    mailbox.runs_of(round).join("lock")
+}
+
+/// Makes a new attempt durable.
+pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let folder = run.folder(mailbox);
+    disk::create_folder(&folder)?;
+    match disk::create(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())? {
+        disk::Placed::Done => Ok(()),
+        disk::Placed::Taken => {
+            Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "look again: relaunch status"))
+        }
+    }
+}
+
+/// Replaces the record of an attempt; unknown fields of the file survive.
+pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let path = run.folder(mailbox).join("run.json");
+    let mut document: Document<Run> = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
+    document.typed = run.clone();
+    if run.retry_at.is_none() {
+        document.forget("retry_at");
+    }
+    document.update()?;
+    disk::replace(&path, &document.to_bytes())
+}
+
+/// Reads one attempt.
+pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Run> {
+    let path = folder(mailbox, round, attempt).join("run.json");
+    Ok(Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?.typed)
+}
+
+/// The newest attempt of a round; `None` where there was none.
+pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
+    let runs = mailbox.runs_of(round);
+    let entries = match std::fs::read_dir(&runs) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other.io("read", &runs)?,
+    };
+    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    attempts.sort_unstable();
+    // A folder without its record: the crash came between the two; that attempt never was.
+    for attempt in attempts.into_iter().rev() {
+        match read(mailbox, round, attempt) {
+            Err(e) if e.is_missing_file() => {}
+            other => return other.map(Some),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,159 @@
+//! Claimed rounds whose lock is free: a supervisor died, a machine was rebooted, a back-off is over. Before anything is
+//! launched, nothing of the old attempt may live: a resume beside an orphan would corrupt the session.
+
+use super::ending::{self, Ending};
+use super::plan;
+use super::processes;
+use super::record::{self, Claimant, Run, State};
+use crate::config::Config;
+use crate::disk::{self, Lock, Placed};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::intake;
+use crate::mailbox::question::Closed;
+use crate::mailbox::{Folder, Mailbox, close, list};
+use crate::time::{self, Time};
+
+/// What is to be done for a claimed round.
+#[derive(Debug)]
+pub enum Recovered {
+    /// Its run is live.
+    Live,
+    /// Its next attempt may not start before this time.
+    Later(Time),
+    /// This attempt is to be supervised.
+    Launch(Box<Run>),
+    /// It is over.
+    Over,
+}
+
+/// Looks at one round in `running/` and says what is to be done. Creates the next attempt where one is due.
+pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
+    if !mailbox.round(Folder::Running, round).exists() {
+        return Ok(Recovered::Over);
+    }
+    disk::create_folder(&mailbox.runs_of(round))?;
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
+    let path = mailbox.round(Folder::Running, round);
+    let document = match intake::read_round_file(&path) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return Ok(Recovered::Over),
+        Err(e @ Error::Invalid { .. }) => {
+            intake::quarantine(mailbox, &path, &e.to_string())?;
+            return Ok(Recovered::Over);
+        }
+        Err(e) => return Err(e),
+    };
+    if document.typed.closed.is_some() {
+        let _lock = mailbox.lock(&round.workflow)?;
+        close::finish(mailbox, Folder::Running, round)?;
+        return Ok(Recovered::Over);
+    }
+    let Some(last) = record::latest(mailbox, round)? else {
+        // Claimed, and then the claimer died before it wrote the attempt.
+        let run = plan::first(mailbox, config, &document.typed, round, Claimant::Supervisor)?;
+        record::create(mailbox, &run)?;
+        return Ok(Recovered::Launch(Box::new(run)));
+    };
+    match last.state {
+        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Launch(Box::new(last))),
+        // The asker waited inline and died before it had the answer, or a main agent's claim broke off.
+        State::Claimed => next(mailbox, &last),
+        State::Failed => match last.retry_at {
+            Some(at) if at > time::now() => Ok(Recovered::Later(at)),
+            _ => next(mailbox, &last),
+        },
+        State::Running => {
+            make_sure_it_is_gone(&last)?;
+            audit::record(mailbox, Entry::of("recovered", round).by("askbox").why("its supervisor died"));
+            if last.attempt >= config.relaunch.attempts {
+                ending::finish(mailbox, config, last, &Ending::Failed { why: "its supervisor died".into() })?;
+                return Ok(Recovered::Over);
+            }
+            let mut lost = last.clone();
+            (lost.state, lost.ended_at, lost.why) = (State::Failed, Some(time::now()), Some("its supervisor died".into()));
+            record::write(mailbox, &lost)?;
+            next(mailbox, &lost)
+        }
+        // The last rename is missing.
+        State::Delivered => {
+            let lock = mailbox.lock(&round.workflow)?;
+            close::from_claimed(mailbox, &lock, Folder::Running, round.question, Closed::Delivered, "askbox", None)?;
+            Ok(Recovered::Over)
+        }
+        State::Parked | State::Interrupted => {
+            let _lock = mailbox.lock(&round.workflow)?;
+            ending::park(mailbox, round, last.why.as_deref().unwrap_or_default())?;
+            Ok(Recovered::Over)
+        }
+    }
+}
+
+/// The next attempt: the same session, the same message, a new record. The caller holds the round's lock.
+fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
+    let run = Run {
+        attempt: last.attempt + 1,
+        claimant: Claimant::Supervisor,
+        state: State::Claimed,
+        claimed_at: time::now(),
+        started_at: None,
+        ended_at: None,
+        retry_at: None,
+        why: None,
+        result: None,
+        cost_usd: None,
+        ..last.clone()
+    };
+    record::create(mailbox, &run)?;
+    Ok(Recovered::Launch(Box::new(run)))
+}
+
+fn make_sure_it_is_gone(run: &Run) -> Result<()> {
+    let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    processes::end(|token| token.starts_with(&prefix), processes::TERM_GRACE).map(drop).map_err(|left| {
+        Error::failed(
+            format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
+            "end them by hand; nothing is relaunched before they are gone",
+        )
+    })
+}
+
+/// Brings a parked round back: `parked/` → `running/`, with a new attempt that may start at once.
+pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
+    let round = parked_round(mailbox, workflow)?;
+    let _lock = mailbox.lock(workflow)?;
+    if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
+        return Err(Error::conflict(
+            format!("another round of {workflow} is being delivered ({})", busy.question),
+            "wait for it: relaunch status",
+        ));
+    }
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
+        return Err(Error::conflict(format!("{round} has a live run"), "look: relaunch status"));
+    };
+    if disk::rename(&mailbox.round(Folder::Parked, &round), &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+        return Err(Error::conflict(format!("{round} is running already"), "look: relaunch status"));
+    }
+    audit::record(mailbox, Entry::of("retried", &round).by("operator"));
+    let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
+    make_sure_it_is_gone(&last)?;
+    match next(mailbox, &last)? {
+        Recovered::Launch(run) => Ok(*run),
+        _ => Ok(last),
+    }
+}
+
+/// Gives a parked round up: it closes as dropped, everything is kept.
+pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let round = parked_round(mailbox, workflow)?;
+    let lock = mailbox.lock(workflow)?;
+    close::from_claimed(mailbox, &lock, Folder::Parked, round.question, Closed::Dropped, by, why)?;
+    Ok(round)
+}
+
+fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).collect();
+    parked.sort();
+    parked.into_iter().next().ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "see what is: relaunch status"))
+}

@@ -1,0 +1,221 @@
+//! Where every workflow stands, read from the folders.
+
+use serde::Serialize;
+
+use super::record::{self, Run, State};
+use crate::disk::Lock;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, Question, close, intake, list};
+use crate::time::{self, Time};
+
+/// The state of a workflow's newest round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Waits for an answer.
+    Pending,
+    /// Its time is over and the asker wanted it kept.
+    Overdue,
+    /// Answered; no watcher has claimed it yet.
+    Answered,
+    /// Its run is live.
+    Running,
+    /// A run failed; the next attempt comes.
+    Retrying,
+    /// Claimed, but nobody owns it: a watcher recovers it.
+    Orphaned,
+    /// All attempts failed.
+    Parked,
+    /// Stopped; goes on where it was.
+    Interrupted,
+    /// The answer reached the agent.
+    Delivered,
+    /// Taken back.
+    Withdrawn,
+    /// Nobody answered in time.
+    Expired,
+    /// Replaced by another question.
+    Superseded,
+    /// Given up.
+    Dropped,
+    /// Its file cannot be read.
+    Unreadable,
+}
+
+impl Standing {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Overdue => "overdue",
+            Self::Answered => "answered",
+            Self::Running => "running",
+            Self::Retrying => "retrying",
+            Self::Orphaned => "orphaned",
+            Self::Parked => "parked",
+            Self::Interrupted => "interrupted",
+            Self::Delivered => "delivered",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+            Self::Dropped => "dropped",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// One workflow.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// Which.
+    pub workflow_id: WorkflowId,
+    /// Where it stands.
+    pub state: Standing,
+    /// Its newest round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
+    /// The question's first words.
+    pub question: String,
+    /// Who asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
+    /// Since when it stands there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// The attempt, where there is a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The session, where there is a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// When the next attempt may start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Time>,
+    /// Why it stands there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The agent's final text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+}
+
+/// Every workflow that is not over: one status each, the newest round's.
+pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
+    let mut out = std::collections::BTreeMap::new();
+    for folder in [Folder::Parked, Folder::Running] {
+        for round in list::round_names(mailbox, folder) {
+            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
+                out.insert(round.workflow.clone(), of_round(mailbox, folder, &round, &document.typed)?);
+            }
+        }
+    }
+    for folder in [Folder::Answered, Folder::Pending] {
+        for workflow in list::workflows(mailbox, folder)? {
+            let status = match intake::read_round_file(&mailbox.document(folder, &workflow)) {
+                Ok(document) => {
+                    let round = intake::round_of(mailbox, &document.typed)?;
+                    // A live run that has asked the next question is still at work.
+                    if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
+                        continue;
+                    }
+                    of_round(mailbox, folder, &round, &document.typed)?
+                }
+                Err(e) if e.is_missing_file() => continue,
+                Err(e) => Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(&workflow) },
+            };
+            out.insert(workflow, status);
+        }
+    }
+    Ok(out.into_values().collect())
+}
+
+/// One workflow, open or over.
+pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    let found = close::latest_round(mailbox, workflow)
+        .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
+    let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
+    if let Some(round) = running
+        && found.folder == Folder::Pending
+        && Lock::is_held(&record::lock_path(mailbox, &round))?
+    {
+        let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;
+        return of_round(mailbox, Folder::Running, &round, &document.typed);
+    }
+    of_round(mailbox, found.folder, &found.round, &found.document.typed)
+}
+
+fn blank(workflow: &WorkflowId) -> Status {
+    Status {
+        workflow_id: workflow.clone(),
+        state: Standing::Pending,
+        question_id: None,
+        question: String::new(),
+        asked_by: None,
+        since: None,
+        attempt: None,
+        session_id: None,
+        retry_at: None,
+        why: None,
+        result: None,
+    }
+}
+
+fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question) -> Result<Status> {
+    let run = match folder {
+        Folder::Pending | Folder::Answered => None,
+        _ => record::latest(mailbox, round)?,
+    };
+    let answered_at = question.answer.as_ref().and_then(|a| a.at);
+    let (state, since) = match folder {
+        Folder::Pending if question.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.expires_at),
+        Folder::Pending => (Standing::Pending, question.asked_at()),
+        Folder::Answered => (Standing::Answered, answered_at),
+        Folder::Closed => closed(question),
+        Folder::Parked => (
+            if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { Standing::Interrupted } else { Standing::Parked },
+            run.as_ref().and_then(|r| r.ended_at),
+        ),
+        _ => running(mailbox, round, run.as_ref())?,
+    };
+    Ok(Status {
+        state,
+        question_id: Some(round.question),
+        question: question.title(),
+        asked_by: question.asked_by.clone(),
+        since,
+        attempt: run.as_ref().map(|r| r.attempt),
+        session_id: run.as_ref().map(|r| r.session_id),
+        retry_at: run.as_ref().and_then(|r| r.retry_at),
+        why: run.as_ref().and_then(|r| r.why.clone()).or_else(|| question.closed.as_ref().and_then(|c| c.why.clone())),
+        result: run.and_then(|r| r.result),
+        ..blank(&round.workflow)
+    })
+}
+
+fn closed(question: &Question) -> (Standing, Option<Time>) {
+    use crate::mailbox::question::Closed;
+    let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
+    let state = match closing.state {
+        Closed::Delivered => Standing::Delivered,
+        Closed::Withdrawn => Standing::Withdrawn,
+        Closed::Expired => Standing::Expired,
+        Closed::Superseded => Standing::Superseded,
+        Closed::Dropped => Standing::Dropped,
+    };
+    (state, Some(closing.at))
+}
+
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Standing, Option<Time>)> {
+    if Lock::is_held(&record::lock_path(mailbox, round))? {
+        return Ok((Standing::Running, run.and_then(|r| r.started_at.or(Some(r.claimed_at)))));
+    }
+    Ok(match run {
+        Some(run) if run.state == State::Failed => (Standing::Retrying, run.ended_at),
+        Some(run) => (Standing::Orphaned, Some(run.claimed_at)),
+        None => (Standing::Orphaned, None),
+    })
+}

@@ -1,0 +1,123 @@
+//! The arguments of `relaunch`. The help texts are its documentation.
+
+use clap::{Parser, Subcommand};
+
+use crate::surface::program::Common;
+
+/// Relaunches agents whose questions were answered, each once.
+#[derive(Debug, Parser)]
+#[command(
+    name = "relaunch",
+    version,
+    about = "Relaunch agents whose questions were answered, each once",
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = false,
+    after_long_help = AFTER
+)]
+pub struct Args {
+    /// Flags of every program.
+    #[command(flatten)]
+    pub common: Common,
+    /// The workflow to claim and run now; one whose id is also a command follows `--`
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+const AFTER: &str = "Examples:
+  $ relaunch watch                 the service: waits for answers, costs nothing meanwhile
+  $ relaunch docs-42               claim and run one answered workflow now, in the foreground
+  $ relaunch status                what waits, runs, or is parked
+  $ relaunch -- status             a workflow whose id is `status`
+
+What is launched, and with which permissions, is the operator's to say: see `askbox init`.
+
+Exit status: 0 done · 1 failed · 2 usage · 3 no such workflow · 4 conflict · 5 invalid document · 6 still waiting";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch the mailbox and relaunch whatever is answered: the service
+    #[command(after_long_help = "Examples:
+  $ relaunch watch
+  $ relaunch watch --mailbox /srv/questions --poll 5s
+
+SIGTERM or Ctrl-C ends the watcher; runs go on and the next watcher finds them.
+Several watchers on one mailbox are safe: each answer is claimed once.")]
+    Watch {
+        /// Look every so often instead of waiting for file events, as on a network filesystem
+        #[arg(long, value_name = "DURATION")]
+        poll: Option<String>,
+    },
+    /// Show where workflows stand: one, or all that are not over
+    #[command(after_long_help = "Examples:
+  $ relaunch status
+  $ relaunch status docs-42 --json | jq -r .state
+
+States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
+delivered, withdrawn, expired, superseded, dropped, unreadable.")]
+    Status {
+        /// The workflow; all that are not over where it is left out
+        id: Option<String>,
+    },
+    /// Read along what a run does, for people
+    #[command(after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42")]
+    Logs {
+        /// The workflow
+        id: String,
+        /// Go on until the run ends
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Print a run's events, one JSON object a line, for programs
+    #[command(
+        after_long_help = "Examples:\n  $ relaunch events -f docs-42 | jq -c 'select(.type == \"tool_call\")'\n  $ relaunch events --since 120 docs-42"
+    )]
+    Events {
+        /// The workflow
+        id: String,
+        /// Go on until the run ends
+        #[arg(short, long)]
+        follow: bool,
+        /// Only events after this `seq`
+        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        since: u64,
+    },
+    /// Bring a parked round back and run it now
+    #[command(after_long_help = "Examples:\n  $ relaunch retry docs-42")]
+    Retry {
+        /// The workflow
+        id: String,
+    },
+    /// Give a parked round up; everything is kept in closed/
+    #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]
+    Drop {
+        /// The workflow
+        id: String,
+        /// Why, for the record
+        #[arg(long)]
+        why: Option<String>,
+    },
+    /// Claim an answer and print the resume prompt, for a main agent that uses its own subagent tool
+    #[command(after_long_help = "Examples:
+  $ relaunch prompt docs-42
+
+From then on the round is delivered: no watcher launches anybody for it. Use it where the main
+agent relaunches by itself; where a watcher runs, let the watcher do it. Never both.")]
+    Prompt {
+        /// The workflow
+        id: String,
+    },
+    /// Own one claimed run (started by the watcher)
+    #[command(hide = true)]
+    Supervise {
+        /// The workflow
+        id: String,
+        /// The round
+        question: String,
+        /// The attempt
+        attempt: u32,
+    },
+}

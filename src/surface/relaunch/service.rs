@@ -1,0 +1,55 @@
+//! `relaunch watch`: the service around [`crate::watch`]: signals, readiness, words.
+
+use std::path::Path;
+use std::sync::mpsc::Sender;
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::surface::program;
+use crate::time;
+use crate::watch::{self, Input, Left, Options, Watch};
+
+/// Watches until SIGTERM, SIGINT or SIGHUP.
+pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
+    let poll = poll.map(|p| time::parse_duration(p, "poll")).transpose().map_err(|e| program::of_flag("--poll", e))?;
+    if poll.is_some_and(|p| p.is_zero()) {
+        return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
+    }
+    let options = Options { poll };
+    let config = config::load()?.config;
+    let (sender, inputs) = watch::channel();
+    stop_on_signal(sender.clone())?;
+    let mut say = |line: &str| program::say(&format!("{}  {line}\n", time::rfc3339(time::now())));
+    let mut told_ready = false;
+    loop {
+        let mailbox = match watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
+            Ok(mailbox) => mailbox,
+            Err(_) => break,
+        };
+        say(&format!("watching  {}", root.display()));
+        let watch = Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say)?;
+        let ready = || {
+            if !std::mem::replace(&mut told_ready, true) {
+                let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+            }
+        };
+        match watch.run(ready)? {
+            Left::Stopped => break,
+            Left::MailboxGone => say("the mailbox is gone; waiting for it to come back"),
+        }
+    }
+    say("stopped; runs go on");
+    Ok(0)
+}
+
+fn stop_on_signal(sender: Sender<Input>) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| Error::failed(format!("cannot listen for signals: {e}"), "is the process limit reached?"))?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            let _ = sender.send(Input::Stop);
+        }
+    });
+    Ok(())
+}

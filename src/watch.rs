@@ -1,0 +1,368 @@
+//! The service: hints in, runs out. The folder is the truth; a hint only says where to look first, and every minute it looks
+//! everywhere by itself. It keeps nothing that a restart could lose: runs go on without it, and the next watcher finds their
+//! locks held. Many watchers on one mailbox are safe: the claim is one rename, the run is one lock.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::hints::{Hint, Hints};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::intake::{self, Taken};
+use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::claim::{self, Refused};
+use crate::run::record::{Claimant, Run};
+use crate::run::recovery::{self, Recovered};
+use crate::time::{self, Time};
+
+mod dates;
+mod spawn;
+mod wait;
+
+pub use wait::wait_for_mailbox;
+
+/// The longest time between two looks at everything.
+const LOOK_AROUND: Duration = Duration::from_secs(60);
+/// When to look again at what somebody waits for inline.
+const INLINE_LOOK: Duration = Duration::from_secs(1);
+/// A claim this young is its claimer's to launch, not ours to recover.
+const CLAIM_GRACE: Duration = Duration::from_secs(3);
+/// Files of the start-up sweep that are read between two looks at the channel.
+const SWEEP: usize = 32;
+
+/// How to watch.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Look every so often instead of waiting for events.
+    pub poll: Option<Duration>,
+}
+
+/// What wakes the watcher.
+#[derive(Debug)]
+pub enum Input {
+    /// Something may have changed.
+    Hint(Hint),
+    /// The run of a round is not live any more.
+    Ended(RoundId),
+    /// Stop watching; runs go on.
+    Stop,
+}
+
+/// Why [`Watch::run`] returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// It was told to stop.
+    Stopped,
+    /// The mailbox was moved, removed or unmounted.
+    MailboxGone,
+}
+
+/// What a watcher tells, one line each.
+pub type Say<'a> = &'a mut dyn FnMut(&str);
+
+/// A watcher on one mailbox.
+pub struct Watch<'a> {
+    mailbox: Mailbox,
+    config: Config,
+    identity: (u64, u64),
+    inputs: &'a Receiver<Input>,
+    sender: Sender<Input>,
+    say: Say<'a>,
+    _hints: Hints,
+    /// Answered workflows in the order of their answers.
+    queue: BTreeMap<(Time, WorkflowId), ()>,
+    /// Attempts to launch, recovered or due again.
+    ready: VecDeque<Run>,
+    live: HashSet<RoundId>,
+    timers: std::collections::BTreeSet<Timer>,
+    /// When to look again at a path.
+    looks: HashMap<PathBuf, Instant>,
+    /// What of `pending/` the start-up sweep has not read yet.
+    sweep: Vec<String>,
+    /// Names of questions that were read, by hash: nobody is told of a question twice.
+    known: HashSet<u64>,
+    next_look_around: Instant,
+    every: Duration,
+}
+
+impl<'a> Watch<'a> {
+    /// Begins to watch an open mailbox. After this returns, no answer is missed.
+    pub fn new(
+        mailbox: Mailbox,
+        config: Config,
+        options: &Options,
+        inputs: &'a Receiver<Input>,
+        sender: Sender<Input>,
+        say: Say<'a>,
+    ) -> Result<Self> {
+        let to = sender.clone();
+        let mut hints = Hints::new(options.poll, move |hint| {
+            let _ = to.send(Input::Hint(hint));
+        })?;
+        for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers] {
+            hints.watch(&mailbox.folder(folder))?;
+        }
+        // Its own removal or renaming shows in the folder above.
+        if let Some(above) = mailbox.root().parent() {
+            let _ = hints.watch(above);
+        }
+        let every = options.poll.unwrap_or(LOOK_AROUND);
+        Ok(Self {
+            identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
+            mailbox,
+            config,
+            inputs,
+            sender,
+            say,
+            _hints: hints,
+            queue: BTreeMap::new(),
+            ready: VecDeque::new(),
+            live: HashSet::new(),
+            timers: std::collections::BTreeSet::new(),
+            looks: HashMap::new(),
+            sweep: Vec::new(),
+            known: HashSet::new(),
+            next_look_around: Instant::now() + every,
+            every,
+        })
+    }
+
+    /// Watches until it is told to stop or the mailbox is gone. `ready` is called once, after the first look around.
+    pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
+        self.look_around(true)?;
+        self.launch()?;
+        ready();
+        loop {
+            let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            match self.inputs.recv_timeout(wait) {
+                Ok(Input::Stop) => return Ok(Left::Stopped),
+                Ok(input) => {
+                    self.take(input)?;
+                    // One wake-up serves all that has come meanwhile.
+                    while let Ok(more) = self.inputs.try_recv() {
+                        match more {
+                            Input::Stop => return Ok(Left::Stopped),
+                            more => self.take(more)?,
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(Left::Stopped),
+            }
+            if wait::identity(self.mailbox.root()) != Some(self.identity) {
+                return Ok(Left::MailboxGone);
+            }
+            self.sweep_some();
+            self.look_again()?;
+            self.dates()?;
+            if Instant::now() >= self.next_look_around {
+                self.look_around(false)?;
+            }
+            self.launch()?;
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let now = Instant::now();
+        let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
+        self.looks.values().copied().chain(date).fold(self.next_look_around, Instant::min)
+    }
+
+    fn take(&mut self, input: Input) -> Result<()> {
+        match input {
+            Input::Hint(Hint::At(path)) => self.look(&path),
+            Input::Hint(Hint::Anywhere) => self.look_around(false),
+            Input::Ended(round) => {
+                self.live.remove(&round);
+                self.recover(&round)?;
+                // What waited for this run to end.
+                self.enqueue(&round.workflow);
+                Ok(())
+            }
+            Input::Stop => Ok(()),
+        }
+    }
+
+    /// Looks at everything: what it finds is the same that hints would have told.
+    fn look_around(&mut self, first: bool) -> Result<()> {
+        self.next_look_around = Instant::now() + self.every;
+        for round in list::round_names(&self.mailbox, Folder::Running) {
+            if !self.live.contains(&round) {
+                self.recover(&round)?;
+            }
+        }
+        for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
+            self.enqueue(&workflow);
+        }
+        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
+        let pending = list::names(&self.mailbox, Folder::Pending)?;
+        if first {
+            // Bodies are read later, when nothing else is to be done.
+            self.sweep = pending;
+        } else {
+            let names: HashSet<u64> = pending.iter().map(|n| hash(n)).collect();
+            let known = &self.known;
+            let new: Vec<String> = pending.into_iter().filter(|n| !known.contains(&hash(n))).collect();
+            self.known.retain(|n| names.contains(n));
+            new.iter().for_each(|name| self.take_in(name, true));
+        }
+        Ok(())
+    }
+
+    fn sweep_some(&mut self) {
+        for _ in 0..SWEEP {
+            let Some(name) = self.sweep.pop() else { return };
+            self.take_in(&name, false);
+        }
+        if self.sweep.is_empty() {
+            self.sweep = Vec::new();
+        }
+    }
+
+    fn look(&mut self, path: &Path) -> Result<()> {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return Ok(()) };
+        let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
+        match folder {
+            Some(Folder::Pending) => {
+                self.take_in(name, true);
+                Ok(())
+            }
+            Some(Folder::Answered) => {
+                if let Some(workflow) = WorkflowId::from_file_name(name) {
+                    self.enqueue(&workflow);
+                }
+                Ok(())
+            }
+            Some(Folder::Running) => match RoundId::from_file_name(name) {
+                Some(round) if !self.live.contains(&round) => self.recover(&round),
+                _ => Ok(()),
+            },
+            Some(Folder::Timers) => {
+                if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
+                    self.timers.insert(timer);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn look_again(&mut self) -> Result<()> {
+        let now = Instant::now();
+        let due: Vec<PathBuf> = self.looks.iter().filter(|(_, at)| **at <= now).map(|(p, _)| p.clone()).collect();
+        due.iter().try_for_each(|path| {
+            self.looks.remove(path);
+            self.look(path)
+        })
+    }
+
+    fn look_later(&mut self, path: PathBuf, wait: Duration) {
+        self.looks.insert(path, Instant::now() + wait);
+    }
+
+    /// A file in `pending/`: ours or a stranger's, whole or torn.
+    fn take_in(&mut self, name: &str, tell: bool) {
+        if !name.ends_with(".json") {
+            return;
+        }
+        match intake::take_in(&self.mailbox, name) {
+            Ok(Taken::Question(document, round)) => {
+                if self.known.insert(hash(name)) && tell {
+                    (self.say)(&format!("asked     {}  {}", round.workflow, crate::text::excerpt(&document.typed.title(), 80)));
+                    self.notify("asked", &document);
+                }
+            }
+            Ok(Taken::Nothing) => {
+                self.known.remove(&hash(name));
+            }
+            Ok(Taken::Unsettled(wait)) => {
+                self.look_later(self.mailbox.folder(Folder::Pending).join(name), wait + Duration::from_millis(50))
+            }
+            Ok(Taken::Quarantined) => (self.say)(&format!("quarantined pending/{}: see quarantine/", crate::text::excerpt(name, 140))),
+            Err(e) => self.tell(&e),
+        }
+    }
+
+    fn enqueue(&mut self, workflow: &WorkflowId) {
+        let path = self.mailbox.document(Folder::Answered, workflow);
+        let at = match intake::read_round_file(&path) {
+            Ok(document) => document.typed.answer.and_then(|a| a.at).unwrap_or_else(time::now),
+            Err(e) if e.is_missing_file() => return,
+            Err(_) => time::now(),
+        };
+        if !self.queue.keys().any(|(_, w)| w == workflow) {
+            self.queue.insert((at, workflow.clone()), ());
+        }
+    }
+
+    fn recover(&mut self, round: &RoundId) -> Result<()> {
+        let path = self.mailbox.round(Folder::Running, round);
+        match recovery::recover(&self.mailbox, &self.config, round) {
+            Ok(Recovered::Live) => self.attach(round),
+            Ok(Recovered::Later(at)) => {
+                self.timers.insert(Timer { at, due: Due::Retry, round: round.clone() });
+            }
+            Ok(Recovered::Launch(run)) => {
+                let age = time::since(run.claimed_at);
+                if run.attempt == 1 && age < CLAIM_GRACE {
+                    self.look_later(path, CLAIM_GRACE - age);
+                } else if !self.ready.iter().any(|r| r.round() == *round) {
+                    self.ready.push_back(*run);
+                }
+            }
+            Ok(Recovered::Over) => {}
+            Err(e) => {
+                self.tell(&e);
+                self.look_later(path, Duration::from_secs(10));
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches what may be launched, up to the cap, the recovered first.
+    fn launch(&mut self) -> Result<()> {
+        while self.live.len() < self.config.relaunch.max_concurrent {
+            if let Some(run) = self.ready.pop_front() {
+                self.start(run);
+                continue;
+            }
+            let Some(((_, workflow), ())) = self.queue.pop_first() else { return Ok(()) };
+            let answered = self.mailbox.document(Folder::Answered, &workflow);
+            match claim::claim(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
+                Ok(Ok(claim)) => self.start(claim.into_run()),
+                Ok(Err(Refused::Nothing)) => {}
+                Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
+                Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
+                // Its end brings the answer back into the queue.
+                Ok(Err(Refused::Busy(round))) => self.recover(&round).map(drop)?,
+                Err(e @ Error::Conflict { .. }) => self.tell(&e),
+                Err(e) => {
+                    self.tell(&e);
+                    self.look_later(answered, Duration::from_secs(10));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, error: &Error) {
+        (self.say)(&format!("error: {} (hint: {})", crate::text::one_line(&error.to_string()), crate::text::one_line(&error.hint())));
+    }
+}
+
+/// A channel for [`Watch`].
+#[must_use]
+pub fn channel() -> (Sender<Input>, Receiver<Input>) {
+    mpsc::channel()
+}
+
+fn hash(name: &str) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = std::hash::DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}

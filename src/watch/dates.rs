@@ -1,0 +1,70 @@
+//! Dates that are due: expiries, reminders, next attempts.
+
+use super::Watch;
+use crate::error::Result;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::close::{self, Expiry};
+use crate::mailbox::intake;
+use crate::mailbox::timers::{self, Due, Timer};
+use crate::time;
+
+impl Watch<'_> {
+    /// Does what is due. A timer is only a hint: the document says whether its date is real.
+    pub(super) fn dates(&mut self) -> Result<()> {
+        while self.timers.first().is_some_and(|t| t.at <= time::now()) {
+            let Some(timer) = self.timers.pop_first() else { break };
+            let done = match timer.due {
+                Due::Expire => self.expire(&timer),
+                Due::Remind => self.remind(&timer),
+                Due::Retry => {
+                    if self.live.contains(&timer.round) {
+                        Ok(())
+                    } else {
+                        self.recover(&timer.round)
+                    }
+                }
+            };
+            if let Err(e) = done {
+                self.tell(&e);
+            }
+            timer.disarm(&self.mailbox)?;
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, timer: &Timer) -> Result<()> {
+        let expiry = close::expire(&self.mailbox, &timer.round, time::now())?;
+        let word = match expiry {
+            Expiry::Nothing => return Ok(()),
+            Expiry::Kept => "overdue ",
+            Expiry::Defaulted => "default ",
+            Expiry::Cancelled => "expired ",
+        };
+        (self.say)(&format!("{word}  {}", timer.round.workflow));
+        if expiry == Expiry::Kept
+            && let Ok(document) = intake::read_pending(&self.mailbox, &timer.round.workflow)
+        {
+            self.notify("overdue", &document);
+        }
+        Ok(())
+    }
+
+    fn remind(&mut self, timer: &Timer) -> Result<()> {
+        let document = match intake::read_pending(&self.mailbox, &timer.round.workflow) {
+            Ok(document) => document,
+            Err(e) if e.is_missing_file() => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        if intake::round_of(&self.mailbox, &document.typed)? != timer.round {
+            return Ok(());
+        }
+        audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));
+        (self.say)(&format!("reminder  {}", timer.round.workflow));
+        self.notify("reminder", &document);
+        for next in timers::of_question(&document.typed, &timer.round, time::now()).into_iter().filter(|t| t.due == Due::Remind) {
+            next.arm(&self.mailbox)?;
+            self.timers.insert(next);
+        }
+        Ok(())
+    }
+}

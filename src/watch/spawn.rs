@@ -1,0 +1,101 @@
+//! Starting supervisors, and knowing when they end.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{Input, Watch};
+use crate::disk::{self, Lock};
+use crate::id::RoundId;
+use crate::mailbox::{Folder, QuestionDocument};
+use crate::run::record::{self, Run};
+
+/// How long the operator's notification program may take.
+const NOTIFY_LIMIT: Duration = Duration::from_secs(30);
+
+impl Watch<'_> {
+    /// Starts the supervisor of an attempt as a process of its own, which outlives the watcher.
+    pub(super) fn start(&mut self, run: Run) {
+        let round = run.round();
+        let spawned = self.spawn(&run);
+        match spawned {
+            Ok(mut child) => {
+                self.live.insert(round.clone());
+                (self.say)(&format!("launched  {}  attempt {}, session {}", round.workflow, run.attempt, run.session_id));
+                let sender = self.sender.clone();
+                std::thread::spawn(move || {
+                    let _ = child.wait();
+                    let _ = sender.send(Input::Ended(round));
+                });
+            }
+            Err(e) => {
+                self.tell(&e);
+                self.look_later(self.mailbox.round(Folder::Running, &round), Duration::from_secs(10));
+            }
+        }
+    }
+
+    fn spawn(&self, run: &Run) -> crate::Result<std::process::Child> {
+        let failed = |e: std::io::Error| {
+            crate::Error::failed(format!("cannot start a supervisor: {e}"), "is the relaunch program still where it was?")
+        };
+        let log = disk::open_append(&run.folder(&self.mailbox).join("supervisor.log"))?;
+        Command::new(std::env::current_exe().map_err(failed)?)
+            .arg("supervise")
+            .arg("--mailbox")
+            .arg(self.mailbox.root())
+            .args([run.workflow_id.as_str(), &run.question_id.to_string(), &run.attempt.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .map_err(failed)
+    }
+
+    /// A run that somebody else launched: its lock tells when it ends. One sleeping thread a run, no polling.
+    pub(super) fn attach(&mut self, round: &RoundId) {
+        if !self.live.insert(round.clone()) {
+            return;
+        }
+        let (path, sender, round) = (record::lock_path(&self.mailbox, round), self.sender.clone(), round.clone());
+        std::thread::spawn(move || {
+            let _ = Lock::wait_until_free(&path);
+            let _ = sender.send(Input::Ended(round));
+        });
+    }
+
+    /// Tells the human through the operator's program. It may fail or hang without harm.
+    pub(super) fn notify(&mut self, event: &str, document: &QuestionDocument) {
+        let Some((program, args)) = self.config.notify.command.split_first() else { return };
+        let child = Command::new(program)
+            .args(args)
+            .arg(event)
+            .env("ASKBOX_EVENT", event)
+            .env("ASKBOX_WORKFLOW_ID", document.typed.workflow_id.as_str())
+            .env("ASKBOX_QUESTION", crate::text::excerpt(&document.typed.title(), 400))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        match child {
+            Ok(mut child) => {
+                let bytes = document.to_bytes();
+                let stdin = child.stdin.take();
+                std::thread::spawn(move || {
+                    let process = crate::run::processes::Process::hold(child.id());
+                    std::thread::spawn(move || {
+                        use std::io::Write;
+                        let _ = stdin.map(|mut s| s.write_all(&bytes));
+                    });
+                    if process.as_ref().is_some_and(|p| !p.wait_gone(NOTIFY_LIMIT)) {
+                        let _ = child.kill();
+                    }
+                    let _ = child.wait();
+                });
+            }
+            Err(e) => (self.say)(&format!("error: notify.command: {program}: {e}")),
+        }
+    }
+}

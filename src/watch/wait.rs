@@ -1,0 +1,55 @@
+//! A mailbox that does not exist yet, is unmounted or was moved: wait for it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use super::{Input, Left, Options};
+use crate::error::{Error, Result};
+use crate::hints::Hints;
+use crate::mailbox::Mailbox;
+
+/// How long at most until it is looked for again, where no event comes: an unmount sends none.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// Device and inode: a folder of the same name that is another one is another mailbox.
+pub(super) fn identity(root: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(root).ok().map(|m| (m.dev(), m.ino()))
+}
+
+/// Returns the mailbox once it exists; [`Left::Stopped`] where the watcher is told to stop first. The watcher never makes the
+/// mailbox itself: under an unmounted folder it would make a second one.
+pub fn wait_for_mailbox(
+    root: &Path,
+    options: &Options,
+    inputs: &Receiver<Input>,
+    sender: &Sender<Input>,
+    mut say: impl FnMut(&str),
+) -> Result<Result<Mailbox, Left>> {
+    let mut told = false;
+    loop {
+        let to = sender.clone();
+        let hints = Hints::new(options.poll, move |hint| {
+            let _ = to.send(Input::Hint(hint));
+        });
+        let mut hints = hints.ok();
+        // The nearest folder above that exists: whatever comes is made below it.
+        if let (Some(hints), Some(above)) = (&mut hints, root.ancestors().skip(1).find(|p| p.is_dir())) {
+            let _ = hints.watch(above);
+        }
+        match Mailbox::open(root) {
+            Ok(_) => return Mailbox::open_or_create(root).map(Ok),
+            Err(Error::NotFound { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        if !told {
+            say(&format!("waiting for the mailbox {}", root.display()));
+            told = true;
+        }
+        match inputs.recv_timeout(options.poll.unwrap_or(LOOK)) {
+            Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(Err(Left::Stopped)),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}

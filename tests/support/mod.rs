@@ -1,0 +1,12 @@
+//! What the tests share. Each test file uses its own part of it, hence the `dead_code` allowances.
+
+#[allow(dead_code)]
+pub mod api;
+#[allow(dead_code)]
+pub mod claude;
+#[allow(dead_code)]
+mod http;
+#[allow(dead_code)]
+pub mod live;
+#[allow(dead_code)]
+mod script;
