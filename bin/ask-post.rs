@@ -1,1 +1,164 @@
-fn main() {}
+//! `ask-post`: leaves a question in the mailbox and exits.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use askbox::error::{Error, Result};
+use askbox::id::WorkflowId;
+use askbox::mailbox::answer::Outcome;
+use askbox::mailbox::options::Choice;
+use askbox::mailbox::post::{self, IfPending, Receipt};
+use askbox::mailbox::question::MAX_QUESTION;
+use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
+use askbox::surface::args::ask_post::AskPost;
+use askbox::surface::{posting, program, wait};
+use askbox::time::{self, Span};
+use serde_json::json;
+
+fn main() -> ExitCode {
+    program::main(run)
+}
+
+fn run(args: AskPost) -> Result<u8> {
+    let if_pending = if args.supersede { IfPending::Supersede } else { IfPending::Conflict };
+    if args.batch {
+        return many(&args, if_pending);
+    }
+    let patience = duration("--wait", args.wait.as_deref())?;
+    let mut document = question(&args)?;
+    apply_flags(&args, &mut document.typed)?;
+    let mailbox = args.common.open_or_create()?;
+    posting::complete(&mailbox, &mut document.typed)?;
+    document.update()?;
+    let receipt = post::post_document(&mailbox, document, if_pending)?;
+    match patience {
+        None => acknowledge(&args, &receipt, "posted").map(|()| 0),
+        Some(patience) => match wait::wait(&mailbox, &receipt.round, patience) {
+            Ok(Some(answer)) => hand_over(&args, &receipt, &answer),
+            Ok(None) => acknowledge(&args, &receipt, "pending").map(|()| 0),
+            Err(e @ Error::Conflict { .. }) => Err(e),
+            // The question is safe, and the way without --wait goes on working.
+            Err(e) => {
+                program::warn(&format!("could not wait: {}", program::message(&e)));
+                acknowledge(&args, &receipt, "pending").map(|()| 0)
+            }
+        },
+    }
+}
+
+/// The question from a file, or from the flags.
+fn question(args: &AskPost) -> Result<QuestionDocument> {
+    let given = args.workflow.as_deref().map(program::workflow).transpose()?;
+    let fallback = || Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate));
+    if let Some(file) = &args.file {
+        let bytes = program::read_input(file, MAX_QUESTION)?;
+        return posting::parse(&bytes, given, fallback).map_err(|e| e.in_file(file));
+    }
+    let text = match args.question.as_deref() {
+        Some("-") => program::read_stdin_text(MAX_QUESTION)?,
+        text => text.unwrap_or_default().to_owned(),
+    };
+    let mut question = Question::new(given.map_or_else(fallback, Ok)?, text);
+    for option in &args.option {
+        let (key, description) = option.split_once('=').unwrap_or((option, ""));
+        if question.options.get(key).is_some() {
+            let key = askbox::text::excerpt(key, 40);
+            return Err(Error::usage(format!("-o: `{key}` is there twice"), "give every option a key of its own"));
+        }
+        question.options.0.push(Choice { key: key.into(), description: description.into(), preview: None });
+    }
+    question.kind = word(args.kind.as_deref())?;
+    question.free_text = args.no_free_text.then_some(false);
+    QuestionDocument::new(question)
+}
+
+fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
+    if let Some(path) = &args.checkpoint {
+        let absolute = std::path::absolute(path).map_err(|_| Error::usage("-c: the path is empty", "name a checkpoint file"))?;
+        question.checkpoint = Some(absolute);
+    }
+    if let Some(timeout) = duration("--timeout", args.timeout.as_deref())? {
+        question.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
+    }
+    if let Some(every) = duration("--remind-every", args.remind_every.as_deref())? {
+        question.remind_every = Some(Span(every));
+    }
+    question.on_expiry = word(args.on_expiry.as_deref())?.or(question.on_expiry);
+    question.default = args.default.clone().map(AnswerValue::Text).or(question.default.take());
+    question.priority = args.priority.or(question.priority);
+    question.context = args.context.clone().or(question.context.take());
+    question.asked_by = args.asked_by.clone().or(question.asked_by.take());
+    Ok(())
+}
+
+fn duration(flag: &str, text: Option<&str>) -> Result<Option<std::time::Duration>> {
+    text.map(|text| time::parse_duration(text, flag)).transpose().map_err(|e| program::of_flag(flag, e))
+}
+
+/// A word that clap has checked, as the document's own type.
+fn word<T: serde::de::DeserializeOwned>(word: Option<&str>) -> Result<Option<T>> {
+    let read = |w: &str| serde_json::from_value(w.into()).map_err(|e| Error::usage(e.to_string(), "see --help"));
+    word.map(read).transpose()
+}
+
+fn acknowledge(args: &AskPost, receipt: &Receipt, state: &str) -> Result<()> {
+    if !args.common.json {
+        return program::print(&format!("QUESTION_POSTED:{}\n", receipt.round.workflow));
+    }
+    program::print_json(&json!({
+        "state": state, "workflow_id": receipt.round.workflow, "question_id": receipt.round.question, "repeated": receipt.repeated,
+    }))
+}
+
+/// The answer came in time: its bare value, and nothing else, on standard output.
+fn hand_over(args: &AskPost, receipt: &Receipt, answer: &Answer) -> Result<u8> {
+    let declined = answer.outcome == Outcome::Declined;
+    if args.common.json {
+        program::print_json(&json!({
+            "state": if declined { "declined" } else { "answered" },
+            "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
+            "value": answer.value.as_ref().map(AnswerValue::to_json), "by": answer.by, "note": answer.note,
+        }))?;
+    } else if declined {
+        program::say(&format!("declined: {}\n", askbox::text::one_line(answer.note.as_deref().unwrap_or("the user does not answer this"))));
+    } else {
+        program::print_value(&answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default())?;
+    }
+    Ok(if declined { 4 } else { 0 })
+}
+
+/// Many questions in one process: each is posted or refused for itself.
+fn many(args: &AskPost, if_pending: IfPending) -> Result<u8> {
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    let bytes = program::read_input(file, posting::MAX_BATCH)?;
+    let items = posting::split(&bytes).map_err(|e| e.in_file(file))?;
+    let mailbox = args.common.open_or_create()?;
+    let read = |raw: &serde_json::value::RawValue| -> Result<QuestionDocument> { one_of_many(args, &mailbox, raw.get().as_bytes()) };
+    let results = post::post_many(&mailbox, items.iter().map(|raw| read(raw)).collect(), if_pending)?;
+    let mut status = 0;
+    for (n, result) in results.iter().enumerate() {
+        match result {
+            Ok(receipt) => acknowledge(args, receipt, "posted")?,
+            Err(e) => {
+                status = if status == 0 { e.exit_code() } else { status };
+                if args.common.json {
+                    let error =
+                        json!({"state": "failed", "n": n, "error": program::message(e), "hint": e.hint(), "exit_code": e.exit_code()});
+                    program::print_json(&error)?;
+                }
+                program::say(&format!("error: [{n}]: {}\nhint: {}\n", program::message(e), askbox::text::one_line(&e.hint())));
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn one_of_many(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionDocument> {
+    let mut document = posting::parse(bytes, None, || {
+        Err(Error::invalid("workflow_id", "is missing", "give every question of the array its own workflow_id"))
+    })?;
+    document.typed.asked_by = document.typed.asked_by.take().or_else(|| args.asked_by.clone());
+    posting::complete(mailbox, &mut document.typed)?;
+    document.update()?;
+    Ok(document)
+}

@@ -1,1 +1,182 @@
-fn main() {}
+//! `checkpoint`: saves and reads the state that a fresh process resumes from.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use askbox::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
+use askbox::error::{Error, Result};
+use askbox::id::WorkflowId;
+use askbox::mailbox::{Folder, Mailbox, list};
+use askbox::surface::args::checkpoint::{Checkpoint, Command, Save};
+use askbox::surface::{program, show};
+use serde_json::{Map, Value, json};
+
+fn main() -> ExitCode {
+    program::main(run)
+}
+
+fn run(args: Checkpoint) -> Result<u8> {
+    let Checkpoint { command, common } = args;
+    let document = |id: &str| -> Result<(Mailbox, WorkflowId, CheckpointDocument)> {
+        let (id, mailbox) = (program::workflow(id)?, common.open()?);
+        let document = checkpoint::load(&mailbox, &id)?;
+        Ok((mailbox, id, document))
+    };
+    match command {
+        Command::Save(save) => {
+            let id = or_env(save.id.as_deref(), "save")?;
+            let bytes = content(&save)?;
+            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes)?;
+            if common.json {
+                program::print_json(&json!({"workflow_id": id, "path": path}))?;
+            } else {
+                program::print_value(&path.display().to_string())?;
+            }
+        }
+        Command::Get { id, field } => {
+            let value = checkpoint::get(&document(&id)?.2, &field)?;
+            if common.json { program::print_json(&value)? } else { program::print_value(&checkpoint::bare(&value))? }
+        }
+        Command::Set { id, field, value, as_json } => {
+            let id = program::workflow(&id)?;
+            let text = if value == "-" { program::read_stdin_text(MAX_CHECKPOINT)? } else { value };
+            let value = if as_json {
+                serde_json::from_str(&text)
+                    .map_err(|e| Error::invalid(&field, format!("is no JSON: {e}"), "quote text as \"text\", or leave out --as-json"))?
+            } else {
+                Value::String(text)
+            };
+            checkpoint::set(&common.open()?, &id, &field, value)?;
+        }
+        Command::Step { id, name } => checkpoint::step(&common.open()?, &program::workflow(&id)?, &name)?,
+        Command::Show { id } => {
+            let id = or_env(id.as_deref(), "show")?;
+            let (mailbox, _, document) = document(id.as_str())?;
+            if common.json {
+                print_document(&document)?;
+            } else {
+                program::print_words(&show::checkpoint(&document, &checkpoint::path(&mailbox, &id)))?;
+            }
+        }
+        Command::Env { id, prefix } => {
+            if !prefix.chars().enumerate().all(|(n, c)| c == '_' || c.is_ascii_alphabetic() || (n > 0 && c.is_ascii_digit())) {
+                let shown = askbox::text::excerpt(&prefix, 40);
+                return Err(Error::usage(format!("--prefix: `{shown}` cannot begin a shell variable"), "use letters, digits and _"));
+            }
+            let id = or_env(id.as_deref(), "env")?;
+            let (mailbox, _, document) = document(id.as_str())?;
+            program::print(&checkpoint::shell_assignments(&document, &checkpoint::path(&mailbox, &id), &prefix))?;
+        }
+        Command::Path { id } => {
+            let id = or_env(id.as_deref(), "path")?;
+            let root = Mailbox::locate(common.mailbox.as_deref())?;
+            program::print_value(&root.join(Folder::Checkpoints.name()).join(id.file_name()).display().to_string())?;
+        }
+        Command::Validate { target } => {
+            let path = if target.contains('/') || Path::new(&target).is_file() {
+                std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?
+            } else {
+                checkpoint::path(&common.open()?, &program::workflow(&target)?)
+            };
+            let document = checkpoint::read(&path).map_err(|e| missing(e, &path))?;
+            checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
+            program::print_words(&format!("valid: {}\n", path.display()))?;
+        }
+        Command::List => all(&common.open()?, common.json)?,
+        Command::Rm { id } => checkpoint::remove(&common.open()?, &program::workflow(&id)?)?,
+    }
+    Ok(0)
+}
+
+fn or_env(id: Option<&str>, command: &str) -> Result<WorkflowId> {
+    program::workflow_or_env(id)?
+        .ok_or_else(|| Error::usage("no workflow is named", format!("name one: checkpoint {command} ID, or set $WORKFLOW_ID")))
+}
+
+fn missing(e: Error, path: &Path) -> Error {
+    if e.is_missing_file() {
+        return Error::not_found(format!("there is no checkpoint at {}", path.display()), "see which there are: checkpoint list");
+    }
+    e
+}
+
+fn print_document(document: &CheckpointDocument) -> Result<()> {
+    let text = String::from_utf8_lossy(&document.to_bytes()).into_owned();
+    program::print(&askbox::text::escape_json(&text))
+}
+
+/// What `save` is to save: the flags, on top of a file or standard input where there are no flags.
+fn content(save: &Save) -> Result<Vec<u8>> {
+    let mut base = match &save.file {
+        Some(file) => program::read_input(file, MAX_CHECKPOINT)?,
+        None if save.has_fields() => b"{}".to_vec(),
+        None if std::io::stdin().is_terminal() => {
+            return Err(Error::usage("nothing to save", "pipe JSON in, name a --file, or say where you are: --step NAME"));
+        }
+        None => program::read_input(Path::new("-"), MAX_CHECKPOINT)?,
+    };
+    if save.has_fields() {
+        let file = save.file.as_deref().unwrap_or(Path::new("-"));
+        let mut document = CheckpointDocument::parse(&base).map_err(|e| e.in_file(file))?;
+        let fields = &mut document.typed;
+        let text = |new: &Option<String>, old: &mut Option<String>| *old = new.clone().or(old.take());
+        text(&save.step, &mut fields.current_step);
+        text(&save.context, &mut fields.context);
+        text(&save.next_action, &mut fields.next_action);
+        text(&save.kind, &mut fields.workflow_type);
+        fields.completed_steps.extend(save.completed.iter().cloned());
+        fields.pending_steps.extend(save.pending.iter().cloned());
+        put_pairs("--file-ref", &save.file_ref, &mut fields.files)?;
+        // The next process may run elsewhere.
+        for value in fields.files.values_mut() {
+            if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
+                *value = absolute.display().to_string().into();
+            }
+        }
+        put_pairs("--state", &save.state, &mut fields.state_variables)?;
+        document.update()?;
+        base = document.to_bytes();
+    }
+    Ok(base)
+}
+
+fn put_pairs(flag: &str, pairs: &[String], into: &mut Map<String, Value>) -> Result<()> {
+    for pair in pairs {
+        match pair.split_once('=') {
+            Some((key, value)) if !key.is_empty() => drop(into.insert(key.into(), value.into())),
+            _ => {
+                let shown = askbox::text::excerpt(pair, 40);
+                return Err(Error::usage(format!("{flag}: `{shown}` is no KEY=VALUE"), format!("write it as {flag} KEY=VALUE")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn all(mailbox: &Mailbox, as_json: bool) -> Result<()> {
+    let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
+    ids.sort();
+    let mut rows = Vec::new();
+    let mut objects = Vec::new();
+    for id in ids {
+        let path = checkpoint::path(mailbox, &id);
+        let read = checkpoint::read_for(&path, &id);
+        if as_json {
+            objects.push(match &read {
+                Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),
+                Err(e) => json!({"workflow_id": id, "path": path, "error": program::message(e)}),
+            });
+        } else {
+            let step = match &read {
+                Ok(d) => d.typed.current_step.clone().unwrap_or_else(|| "-".into()),
+                Err(e) => format!("unreadable: {}", program::message(e)),
+            };
+            rows.push([id.to_string(), show::age_of(&path), step]);
+        }
+    }
+    if as_json {
+        return program::print_json(&objects);
+    }
+    program::print_words(&show::table(["WORKFLOW", "AGE", "STEP"], &rows))
+}

@@ -90,6 +90,39 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
     Ok(Placed::Done)
 }
 
+/// Creates many files of one folder durably, never replacing, with one sync of the folder at the end. Tells for each what was
+/// found at its name.
+///
+/// # Errors
+/// Where the system refuses one of them, none is there.
+pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Placed>> {
+    // Paths, not open files: there may be more of them than a process may open.
+    let mut written = Vec::with_capacity(files.len());
+    for (_, bytes) in files {
+        written.push(write_temporary(folder, bytes, 0o600)?.into_temp_path());
+    }
+    let mut placed = Vec::with_capacity(files.len());
+    let take_back = |placed: &[Placed]| {
+        let ours = files.iter().zip(placed).filter(|(_, p)| **p == Placed::Done);
+        ours.for_each(|((path, _), _)| drop(fs::remove_file(path)));
+    };
+    for ((path, _), temporary) in files.iter().zip(written) {
+        match temporary.persist_noclobber(path) {
+            Ok(()) => placed.push(Placed::Done),
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => placed.push(Placed::Taken),
+            Err(e) => {
+                take_back(&placed);
+                return Err(e.error).io("create", path);
+            }
+        }
+    }
+    if let Err(e) = sync_folder(folder) {
+        take_back(&placed);
+        return Err(e);
+    }
+    Ok(placed)
+}
+
 /// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;

@@ -46,19 +46,38 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
         Ok(Self { typed, fields })
     }
 
-    /// The same document with every known field as `typed` now has it; unknown fields stay as they are.
+    /// The same document with every known field as `typed` now has it; unknown fields stay as they are, also those inside of a
+    /// known field that has not changed.
     pub fn update(&mut self) -> Result<()> {
         let bytes = to_json(&self.typed)?;
         let Fields(known) = serde_json::from_slice(&bytes).map_err(|e| not_json(&e))?;
+        // How the fields would have been written before the change; worked out only where one differs from its own spelling.
+        let mut before: Option<Vec<(String, Box<RawValue>)>> = None;
         for (key, value) in known {
-            match self.fields.iter_mut().find(|(k, _)| *k == key) {
-                // An unchanged value keeps its own spelling (1.0, "\u00e9", white space).
-                Some((_, old)) if same_value(old, &value) => {}
-                Some((_, old)) => *old = value,
-                None => self.fields.push((key, value)),
+            let Some(n) = self.fields.iter().position(|(k, _)| *k == key) else {
+                self.fields.push((key, value));
+                continue;
+            };
+            // An unchanged value keeps its own spelling (1.0, "\u00e9", white space).
+            if same_value(&self.fields[n].1, &value) {
+                continue;
+            }
+            let before = match &mut before {
+                Some(before) => before,
+                none => none.insert(self.normal_form()?),
+            };
+            if !before.iter().any(|(k, old)| *k == key && old.get() == value.get()) {
+                self.fields[n].1 = value;
             }
         }
         Ok(())
+    }
+
+    /// The known fields as they stand on disk, in our own spelling.
+    fn normal_form(&self) -> Result<Vec<(String, Box<RawValue>)>> {
+        let typed: T = serde_json::from_slice(&self.to_bytes()).map_err(|e| not_json(&e))?;
+        let Fields(fields) = serde_json::from_slice(&to_json(&typed)?).map_err(|e| not_json(&e))?;
+        Ok(fields)
     }
 
     /// Takes a field out, where `typed` says that it is no more.
@@ -138,7 +157,7 @@ fn fix_for(text: &str) -> &'static str {
 }
 
 /// Counts brackets outside of strings: serde_json skips an unknown value without any limit, and the next reader might not.
-fn check_depth(text: &str) -> Result<()> {
+pub fn check_depth(text: &str) -> Result<()> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {
         match byte {
@@ -213,6 +232,23 @@ mod tests {
         assert!(text.contains("1.10000000000000000000000001") && text.contains("12345678901234567890123456") && text.contains("[1 , 2]"));
         assert!(text.contains(r#""count": 3"#));
         assert_eq!(parse(&text).unwrap().typed.count, Some(3));
+    }
+
+    #[test]
+    fn unknown_fields_inside_an_unchanged_field_survive_too() {
+        #[derive(Serialize, Deserialize)]
+        struct Outer {
+            list: Vec<Sample>,
+            #[serde(default)]
+            n: u32,
+        }
+        let mut document = Document::<Outer>::parse(br#"{"list":[{"name":"a","mine":[1.0]}]}"#).unwrap();
+        document.typed.n = 2;
+        document.update().unwrap();
+        assert_eq!(document.field("list"), Some(r#"[{"name":"a","mine":[1.0]}]"#));
+        document.typed.list[0].name = "b".into();
+        document.update().unwrap();
+        assert_eq!(document.field("list"), Some(r#"[{"name":"b"}]"#));
     }
 
     #[test]

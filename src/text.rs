@@ -47,6 +47,20 @@ pub fn excerpt(text: &str, max: usize) -> String {
     out
 }
 
+/// JSON with every hazardous character as `\uXXXX`: the same value, harmless on a terminal.
+#[must_use]
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && c != '\t' && is_hazardous(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// One POSIX shell word that stands for exactly this text, safe under `eval`.
 #[must_use]
 pub fn shell_quote(text: &str) -> String {
@@ -69,6 +83,14 @@ mod tests {
     fn a_long_text_is_cut_with_a_mark() {
         assert_eq!(excerpt("abcdef", 3), "abc…");
         assert_eq!(excerpt("abc", 3), "abc");
+    }
+
+    #[test]
+    fn escaped_json_is_the_same_value() {
+        let value = serde_json::json!({"a": "\u{9b}31m \u{202e} \u{e0041} \u{1b}[0m ä"});
+        let escaped = escape_json(&value.to_string());
+        assert_eq!(escaped, r#"{"a":"\u009b31m \u202e \udb40\udc41 \u001b[0m ä"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
     }
 
     #[test]

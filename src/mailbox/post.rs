@@ -30,18 +30,62 @@ pub struct Receipt {
     pub repeated: bool,
 }
 
+/// A question that is ready to be written.
+struct Prepared {
+    document: QuestionDocument,
+    round: RoundId,
+    bytes: Vec<u8>,
+}
+
 /// Posts a question. Once this returns, the question survives a power cut.
 ///
 /// # Errors
 /// [`Error::Invalid`] the question does not say what it must, [`Error::Conflict`] another one of the workflow is pending.
-pub fn post(mailbox: &Mailbox, mut question: Question, if_pending: IfPending) -> Result<Receipt> {
-    validate::question(&question)?;
+pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Result<Receipt> {
+    post_document(mailbox, Document::new(question)?, if_pending)
+}
+
+/// [`post`] for a document that may hold fields this version does not know; they are kept.
+pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
+    let prepared = prepare(mailbox, document)?;
+    let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
+    placed_as(mailbox, prepared, placed, if_pending)
+}
+
+/// Posts many questions with one sync of the folder for all of them: each is posted, or refused for its own reason. Once
+/// this returns, every question with a receipt survives a power cut.
+///
+/// # Errors
+/// Where the disk fails, none of them is posted.
+pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if_pending: IfPending) -> Result<Vec<Result<Receipt>>> {
+    let prepared: Vec<Result<Prepared>> = documents.into_iter().map(|document| prepare(mailbox, document?)).collect();
+    let files: Vec<_> =
+        prepared.iter().flatten().map(|p| (mailbox.document(Folder::Pending, &p.round.workflow), p.bytes.as_slice())).collect();
+    let placed = disk::create_all(&mailbox.folder(Folder::Pending), &files);
+    drop(files);
+    let mut placed = match placed {
+        Ok(placed) => placed.into_iter(),
+        Err(e) => {
+            prepared.iter().flatten().for_each(|p| timers::disarm(mailbox, &p.document.typed, &p.round));
+            return Err(e);
+        }
+    };
+    let mut results = Vec::with_capacity(prepared.len());
+    for prepared in prepared {
+        results.push(prepared.and_then(|p| placed_as(mailbox, p, placed.next().unwrap_or(Placed::Taken), if_pending)));
+    }
+    Ok(results)
+}
+
+/// Everything before the one durable file: checks, ids, the checkpoint's copy, the dates.
+fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
+    let question = &mut document.typed;
+    validate::question(question)?;
     let round = RoundId { workflow: question.workflow_id.clone(), question: QuestionId::generate() };
     question.question_id = Some(round.question);
     question.schema_version = Some(crate::document::SCHEMA_VERSION);
     question.timestamp.get_or_insert_with(|| time::rfc3339(time::now()));
-    intake::keep_checkpoint(mailbox, &question)?;
-    let document: QuestionDocument = Document::new(question)?;
+    document.update()?;
     let bytes = document.to_bytes();
     if bytes.len() as u64 > MAX_QUESTION {
         return Err(Error::invalid(
@@ -50,9 +94,15 @@ pub fn post(mailbox: &Mailbox, mut question: Question, if_pending: IfPending) ->
             "put the bulk into a file and name its path",
         ));
     }
+    intake::keep_checkpoint(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
-    let path = mailbox.document(Folder::Pending, &round.workflow);
-    if disk::create(&path, &bytes)? == Placed::Taken {
+    Ok(Prepared { document, round, bytes })
+}
+
+/// The receipt of a file that was placed, or the slow path of one whose name was taken.
+fn placed_as(mailbox: &Mailbox, prepared: Prepared, placed: Placed, if_pending: IfPending) -> Result<Receipt> {
+    let Prepared { document, round, bytes } = prepared;
+    if placed == Placed::Taken {
         let posted = post_beside(mailbox, &document.typed, &round, &bytes, if_pending);
         if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
             timers::disarm(mailbox, &document.typed, &round);

@@ -1,5 +1,14 @@
 //! What people touch. These rooms only call the ones below.
 
+pub mod answering;
+pub mod args;
+pub mod ask_user;
+pub mod edit;
+#[cfg(feature = "inbox")]
+pub mod inbox;
+pub mod posting;
 pub mod program;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
+pub mod show;
+pub mod wait;

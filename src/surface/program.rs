@@ -82,6 +82,9 @@ fn end(result: Result<u8>) -> ExitCode {
 
 /// clap's own complaint as one of ours: its first paragraph, and its tip or where to read on.
 fn usage(e: &clap::Error) -> Error {
+    if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Error::usage("no command is given", "see which there are: --help");
+    }
     let text = e.render().to_string();
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let message = paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");

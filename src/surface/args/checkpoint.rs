@@ -1,0 +1,160 @@
+//! `checkpoint`'s arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::surface::program::{Common, EXIT_CODES};
+
+/// Save and read the state that a fresh process resumes from
+///
+///   $ checkpoint save docs-42 --step review --completed draft,backup --file-ref backup=/tmp/doc.bak --next-action 'apply the choice'
+///   /home/ann/.claude/questions/checkpoints/docs-42.json
+///
+///   $ eval "$(checkpoint env docs-42)"; case "$USER_ANSWER" in merge) … esac
+///
+/// save, show, env and path take their ID from $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID where none is given.
+#[derive(Debug, Parser)]
+#[command(name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Checkpoint {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub command: Command,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Save a complete checkpoint, replacing the one before; prints where it lies
+    ///
+    /// From the flags; else from --file; else JSON from standard input. Flags beside --file come on top of it. Fields that
+    /// askbox does not know are kept.
+    ///
+    ///   $ checkpoint save docs-42 < state.json
+    ///
+    ///   $ checkpoint save docs-42 --step review --completed draft --pending ship --state tries=3
+    Save(Box<Save>),
+    /// Print one value, bare
+    ///
+    /// FIELD is a dotted path. Text is printed as it is, null as nothing, the rest as JSON.
+    ///
+    ///   $ checkpoint get docs-42 files.backup
+    ///   /tmp/doc.bak
+    Get {
+        /// Whose checkpoint
+        id: String,
+        /// Such as user_answer, files.backup or completed_steps.0
+        field: String,
+    },
+    /// Set one value
+    ///
+    ///   $ checkpoint set docs-42 state_variables.tries 4 --as-json
+    Set {
+        /// Whose checkpoint
+        id: String,
+        /// A dotted path such as state_variables.branch
+        field: String,
+        /// The value; `-` reads it from standard input
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// The value is JSON, not text
+        #[arg(long)]
+        as_json: bool,
+    },
+    /// Close the current step and open the next one
+    ///
+    ///   $ checkpoint step docs-42 ship
+    Step {
+        /// Whose checkpoint
+        id: String,
+        /// The step that begins
+        name: String,
+    },
+    /// Show a checkpoint to a human, or its document with --json
+    Show {
+        /// Whose checkpoint
+        id: Option<String>,
+    },
+    /// Print shell assignments for `eval`: every value one quoted word
+    ///
+    /// WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT, NEXT_ACTION, USER_ANSWER, one
+    /// FILE_<KEY> for each file, one STATE_<KEY> for each state variable, one USER_ANSWER_<ID> for each question of a batch.
+    /// Lists have one item a line.
+    ///
+    ///   $ eval "$(checkpoint env docs-42)" && cp "$FILE_BACKUP" .
+    Env {
+        /// Whose checkpoint
+        id: Option<String>,
+        /// What every name begins with, such as CP_
+        #[arg(long, value_name = "P", default_value = "")]
+        prefix: String,
+    },
+    /// Print where the checkpoint lies, or would lie
+    ///
+    ///   $ jq .files "$(checkpoint path docs-42)"
+    Path {
+        /// Whose checkpoint
+        id: Option<String>,
+    },
+    /// Check a checkpoint; what holds a slash or is a file is a path, else an id
+    ///
+    ///   $ checkpoint validate /tmp/workflow_42_checkpoint.json
+    Validate {
+        /// A file or an id
+        target: String,
+    },
+    /// List the checkpoints of the mailbox
+    List,
+    /// Remove a checkpoint
+    Rm {
+        /// Whose checkpoint
+        id: String,
+    },
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Save {
+    /// Whose checkpoint; otherwise $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID
+    pub id: Option<String>,
+    /// Read JSON from this file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The step in progress
+    #[arg(long, value_name = "NAME")]
+    pub step: Option<String>,
+    /// The steps done
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub completed: Vec<String>,
+    /// The steps to come
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub pending: Vec<String>,
+    /// A file the next process needs; repeat it for each
+    #[arg(long, value_name = "KEY=PATH")]
+    pub file_ref: Vec<String>,
+    /// Something to remember; repeat it for each
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub state: Vec<String>,
+    /// Where the work stands, in words
+    #[arg(long, value_name = "TEXT")]
+    pub context: Option<String>,
+    /// What to do after the user responds
+    #[arg(long, value_name = "TEXT")]
+    pub next_action: Option<String>,
+    /// What kind of work it is
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+}
+
+impl Save {
+    /// Whether any field is given by a flag.
+    #[must_use]
+    pub fn has_fields(&self) -> bool {
+        let texts = [&self.step, &self.context, &self.next_action, &self.kind];
+        let lists = [&self.completed, &self.pending, &self.file_ref, &self.state];
+        texts.iter().any(|t| t.is_some()) || lists.iter().any(|l| !l.is_empty())
+    }
+}
