@@ -33,8 +33,8 @@ fn run(args: AskPost) -> Result<u8> {
     let receipt = post::post_document(&mailbox, document, if_pending)?;
     match patience {
         None => acknowledge(&args, &receipt, "posted").map(|()| 0),
-        Some(patience) => match wait::wait(&mailbox, &receipt.round, patience) {
-            Ok(Some(answer)) => hand_over(&args, &receipt, &answer),
+        Some(patience) => match wait::wait(&mailbox, &receipt.round, patience, |answer| hand_over(&args, &receipt, answer)) {
+            Ok(Some(status)) => Ok(status),
             Ok(None) => acknowledge(&args, &receipt, "pending").map(|()| 0),
             Err(e @ Error::Conflict { .. }) => Err(e),
             // The question is safe, and the way without --wait goes on working.

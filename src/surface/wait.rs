@@ -4,13 +4,46 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::{Answer, Mailbox};
+use crate::mailbox::{Answer, Folder, Mailbox, intake};
 
-/// Waits for the answer of `round` and claims it, so that nothing relaunches. `None`: it did not come in time, and the
-/// question stays.
+/// Waits for the answer of `round`, claims it so that nothing relaunches, and hands it over. `None`: it did not come in time,
+/// and the question stays. Only once `hand_over` has succeeded is the round delivered; if we die before, a watcher relaunches.
 ///
 /// # Errors
 /// [`Error::Conflict`] where the round ended without an answer.
-pub fn wait(_mailbox: &Mailbox, _round: &RoundId, _patience: Duration) -> Result<Option<Answer>> {
-    Err(Error::failed("waiting inline is not built yet", "leave out --wait: the answer comes to the next process"))
+#[cfg(feature = "relaunch")]
+pub fn wait<T>(mailbox: &Mailbox, round: &RoundId, patience: Duration, hand_over: impl FnOnce(&Answer) -> Result<T>) -> Result<Option<T>> {
+    match crate::run::inline::begin(mailbox, round)?.wait(mailbox, patience)? {
+        Some(claim) => {
+            let Some(answer) = claim.document.typed.answer.clone() else { return Ok(None) };
+            let done = hand_over(&answer)?;
+            claim.delivered(mailbox, "ask-post --wait")?;
+            Ok(Some(done))
+        }
+        None => ended(mailbox, round),
+    }
+}
+
+/// Without the `relaunch` feature nothing can be claimed.
+#[cfg(not(feature = "relaunch"))]
+pub fn wait<T>(
+    _mailbox: &Mailbox,
+    _round: &RoundId,
+    _patience: Duration,
+    _hand_over: impl FnOnce(&Answer) -> Result<T>,
+) -> Result<Option<T>> {
+    Err(Error::failed(
+        "this ask-post was built without `relaunch`, so it cannot wait",
+        "leave out --wait: the answer comes to the next process",
+    ))
+}
+
+#[cfg(feature = "relaunch")]
+fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Option<T>> {
+    let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
+    let how = document.typed.closed.map_or("closed", |c| c.state.word());
+    Err(Error::conflict(
+        format!("the question of {} was {how}; nobody will answer", round.workflow),
+        "go on without the answer, or ask again",
+    ))
 }
