@@ -164,14 +164,11 @@ pub fn step(mailbox: &Mailbox, workflow: &WorkflowId, next: &str) -> Result<()> 
             document.typed.completed_steps.push(done);
         }
         document.typed.current_step = Some(next.to_owned());
-        let steps = &mut document.typed.pending_steps;
-        if let Some(n) = steps.iter().position(|s| s == next) {
-            steps.remove(n);
-            if steps.is_empty() {
-                document.set_field("pending_steps", &Vec::<String>::new())?;
-            }
-        }
-        document.update()
+        document.typed.pending_steps.retain(|s| s != next);
+        let none_left = document.typed.pending_steps.is_empty() && document.field("pending_steps").is_some();
+        document.update()?;
+        // An empty list says more than a missing one.
+        if none_left { document.set_field("pending_steps", &Vec::<String>::new()) } else { Ok(()) }
     })
 }
 
