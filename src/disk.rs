@@ -287,11 +287,9 @@ fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::N
 }
 
 fn write_unsynced(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
-    let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .permissions(fs::Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .io("write in", folder)?;
+    // Opened by hand: tempfile's own errors hide the system's number behind the temporary name.
+    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).make_in(folder, open).io("write in", folder)?;
     temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
     Ok(temporary)
 }
