@@ -223,7 +223,7 @@ fn fix_for(text: &str) -> &'static str {
     match text {
         t if t.starts_with("missing field") => "add the field",
         t if t.starts_with("unknown variant") => "use one of the values named",
-        t if t.starts_with("duplicate field") => "keep one of the two",
+        t if t.starts_with("duplicate field") || t.contains("is there twice") => "keep one of the two",
         _ => "see docs/protocol.md for what the field holds",
     }
 }
