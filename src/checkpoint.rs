@@ -77,9 +77,18 @@ pub fn read_for(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument
     }
 }
 
-/// Writes the answer into a checkpoint, durably; everything else in it stays as it is.
+/// Writes the answer into a checkpoint, durably; everything else in it stays as it is. The path came from a question, so the
+/// file must say itself that it is this workflow's checkpoint: no other JSON file of the user's is ever written to.
 pub fn set_user_answer(path: &Path, workflow: &WorkflowId, round: QuestionId, value: &Value) -> Result<()> {
     let mut document = read_for(path, workflow)?;
+    if document.typed.workflow_id.is_none() {
+        return Err(Error::invalid(
+            "workflow_id",
+            "is missing",
+            "only a checkpoint that names its workflow gets the answer written into it",
+        )
+        .in_file(path));
+    }
     document.set_field("user_answer", value)?;
     document.set_field("user_answer_to", &round)?;
     disk::replace(path, &document.to_bytes())
