@@ -6,7 +6,10 @@ pub mod ask_user;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
+pub mod listing;
 pub mod posting;
 pub mod program;
+pub mod receipt;
+pub mod saving;
 pub mod show;
 pub mod wait;
