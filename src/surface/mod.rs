@@ -6,9 +6,12 @@ pub mod ask_user;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
+pub mod listing;
 pub mod posting;
 pub mod program;
+pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
+pub mod saving;
 pub mod show;
 pub mod wait;
