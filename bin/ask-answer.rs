@@ -54,7 +54,7 @@ fn reply(args: &AskAnswer, by: &str) -> Result<()> {
     let mut answer = match &args.reply.file {
         Some(file) => {
             let bytes = program::read_input(file, answering::MAX_JSON)?;
-            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| e.in_file(file))?
+            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| program::in_input(file, e))?
         }
         None => Answer::value(answering::from_words(question, &args.reply.answer)?, by, CHANNEL),
     };

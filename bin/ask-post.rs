@@ -52,7 +52,7 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
     let fallback = || Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate));
     if let Some(file) = &args.file {
         let bytes = program::read_input(file, MAX_QUESTION)?;
-        return posting::parse(&bytes, given, fallback).map_err(|e| e.in_file(file));
+        return posting::parse(&bytes, given, fallback).map_err(|e| program::in_input(file, e));
     }
     let text = match args.question.as_deref() {
         Some("-") => program::read_stdin_text(MAX_QUESTION)?,
@@ -131,7 +131,7 @@ fn hand_over(args: &AskPost, receipt: &Receipt, answer: &Answer) -> Result<u8> {
 fn many(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let bytes = program::read_input(file, posting::MAX_BATCH)?;
-    let items = posting::split(&bytes).map_err(|e| e.in_file(file))?;
+    let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
     let mailbox = args.common.open_or_create()?;
     let read = |raw: &serde_json::value::RawValue| -> Result<QuestionDocument> { one_of_many(args, &mailbox, raw.get().as_bytes()) };
     let results = post::post_many(&mailbox, items.iter().map(|raw| read(raw)).collect(), if_pending)?;

@@ -27,7 +27,9 @@ fn run(args: Checkpoint) -> Result<u8> {
         Command::Save(save) => {
             let id = or_env(save.id.as_deref(), "save")?;
             let bytes = content(&save)?;
-            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes)?;
+            let file = save.file.as_deref().unwrap_or(Path::new("-"));
+            let named = |e| if save.has_fields() && save.file.is_none() { e } else { program::in_input(file, e) };
+            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
             if common.json {
                 program::print_json(&json!({"workflow_id": id, "path": path}))?;
             } else {
@@ -118,7 +120,7 @@ fn content(save: &Save) -> Result<Vec<u8>> {
     };
     if save.has_fields() {
         let file = save.file.as_deref().unwrap_or(Path::new("-"));
-        let mut document = CheckpointDocument::parse(&base).map_err(|e| e.in_file(file))?;
+        let mut document = CheckpointDocument::parse(&base).map_err(|e| program::in_input(file, e))?;
         let fields = &mut document.typed;
         let text = |new: &Option<String>, old: &mut Option<String>| *old = new.clone().or(old.take());
         text(&save.step, &mut fields.current_step);

@@ -100,10 +100,12 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
 /// # Errors
 /// Where the system refuses one of them, none is there.
 pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Placed>> {
-    // Paths, not open files: there may be more of them than a process may open.
     let mut written = Vec::with_capacity(files.len());
-    for (_, bytes) in files {
-        written.push(write_temporary(folder, bytes, 0o600)?.into_temp_path());
+    // In portions: there may be more of them than a process may hold open.
+    for portion in files.chunks(SYNCED_TOGETHER) {
+        let open = portion.iter().map(|(_, bytes)| write_unsynced(folder, bytes, 0o600)).collect::<Result<Vec<_>>>()?;
+        sync_together(folder, &open)?;
+        written.extend(open.into_iter().map(tempfile::NamedTempFile::into_temp_path));
     }
     let mut placed = Vec::with_capacity(files.len());
     let take_back = |placed: &[Placed]| {
@@ -265,14 +267,43 @@ pub fn check_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// How many files of [`create_all`] are open at once.
+const SYNCED_TOGETHER: usize = 64;
+
+/// Several syncs at a time: the disk, or the journal, takes them together.
+fn sync_together(folder: &Path, files: &[tempfile::NamedTempFile]) -> Result<()> {
+    let sync = |files: &[tempfile::NamedTempFile]| files.iter().try_for_each(|f| f.as_file().sync_all());
+    let (mine, others) = files.split_at(files.len().div_ceil(4));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .chunks(mine.len().max(1))
+            .map(|portion| std::thread::Builder::new().spawn_scoped(scope, move || sync(portion)).map_err(|_| portion))
+            .collect();
+        let mut result = sync(mine);
+        for thread in threads {
+            let synced = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))),
+                // No thread to be had: then one after the other.
+                Err(portion) => sync(portion),
+            };
+            result = result.and(synced);
+        }
+        result
+    })
+    .io("sync a file in", folder)
+}
+
 fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
-    let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .permissions(fs::Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .io("write in", folder)?;
-    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
+    let temporary = write_unsynced(folder, bytes, mode)?;
     temporary.as_file().sync_all().io("sync a file in", folder)?;
+    Ok(temporary)
+}
+
+fn write_unsynced(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
+    // Opened by hand: tempfile's own errors hide the system's number behind the temporary name.
+    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).make_in(folder, open).io("write in", folder)?;
+    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
     Ok(temporary)
 }
 
@@ -375,6 +406,17 @@ mod tests {
         assert_eq!(rename(&other, &path).unwrap(), Placed::Taken);
         assert_eq!(read(&path, 100).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn many_files_at_once_are_each_created_or_found_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<_> = (0..200).map(|n| (folder.path().join(n.to_string()), b"new".as_slice())).collect();
+        fs::write(folder.path().join("7"), b"old").unwrap();
+        let placed = create_all(folder.path(), &files).unwrap();
+        assert!(placed.iter().enumerate().all(|(n, p)| (*p == Placed::Taken) == (n == 7)));
+        assert_eq!((read(&files[7].0, 9).unwrap(), read(&files[199].0, 9).unwrap()), (b"old".to_vec(), b"new".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 200, "a temporary file was left behind");
     }
 
     #[test]

@@ -219,6 +219,8 @@ impl<'a> Watch<'a> {
 
     /// Looks at everything: what it finds is the same that hints would have told. `thorough`: also at the files of known names.
     fn look_around(&mut self, first: bool, thorough: bool) -> Result<()> {
+        // First: what follows adds to them.
+        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
         for round in list::round_names(&self.mailbox, Folder::Running) {
             if !self.live.contains(&round) {
                 self.recover(&round);
@@ -227,7 +229,6 @@ impl<'a> Watch<'a> {
         for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
             self.enqueue(&workflow);
         }
-        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             // Bodies are read later, when nothing else is to be done.
@@ -342,11 +343,14 @@ impl<'a> Watch<'a> {
             Ok(Recovered::Later(at)) => {
                 self.timers.insert(Timer { at, due: Due::Retry, round: round.clone() });
             }
-            Ok(Recovered::Launch(run)) => {
+            Ok(Recovered::Launch(run)) => self.ready.push_back(*run),
+            Ok(Recovered::Claimed(run)) => {
                 let age = time::since(run.claimed_at);
-                if run.attempt == 1 && age < CLAIM_GRACE {
+                if self.ready.iter().any(|r| r.round() == *round) {
+                    // Ours; it waits for its turn.
+                } else if age < CLAIM_GRACE {
                     self.look_later(path, CLAIM_GRACE - age);
-                } else if !self.ready.iter().any(|r| r.round() == *round) {
+                } else {
                     self.ready.push_back(*run);
                 }
             }
@@ -372,8 +376,13 @@ impl<'a> Watch<'a> {
                 Ok(Err(Refused::Nothing)) => {}
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
-                // Its end brings the answer back into the queue.
-                Ok(Err(Refused::Busy(round))) => self.recover(&round),
+                // Its end brings the answer back into the queue; where it has ended meanwhile, a second look does.
+                Ok(Err(Refused::Busy(round))) => {
+                    self.recover(&round);
+                    if !self.mailbox.round(Folder::Running, &round).exists() {
+                        self.look_later(answered, Duration::ZERO);
+                    }
+                }
                 Err(e @ Error::Conflict { .. }) => self.tell(&e),
                 Err(e) => {
                     self.tell(&e);

@@ -243,11 +243,15 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     let reply = validate::reply(&document.typed, reply)?;
     let entry =
         Entry::of(if reply.outcome == Outcome::Declined { "declined" } else { "answered" }, &round).by(&reply.by).why(&reply.channel);
+    let target = mailbox.document(Folder::Answered, workflow);
+    // Looked at before the checkpoint is touched: that still holds the earlier answer.
+    if target.symlink_metadata().is_ok() {
+        return Err(taken(mailbox, workflow, &round));
+    }
     let warning = write_checkpoint(mailbox, &document, &round, &reply);
     document.typed.question_id = Some(round.question);
     document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply });
     document.update()?;
-    let target = mailbox.document(Folder::Answered, workflow);
     if disk::create(&target, &document.to_bytes())? == Placed::Taken {
         return Err(taken(mailbox, workflow, &round));
     }

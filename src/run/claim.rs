@@ -59,7 +59,10 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, &round))? {
         return Ok(Err(Refused::AwaitedInline(round)));
     }
-    if let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow) {
+    // An asker that waits may itself be the run of the earlier round; it launches nobody.
+    if claimant != Claimant::Inline
+        && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
+    {
         return Ok(Err(Refused::Busy(earlier)));
     }
     let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;

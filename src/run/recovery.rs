@@ -22,8 +22,10 @@ pub enum Recovered {
     Live,
     /// Its next attempt may not start before this time.
     Later(Time),
-    /// This attempt is to be supervised.
+    /// This attempt, made just now, is to be supervised.
     Launch(Box<Run>),
+    /// This attempt was claimed before, and nobody supervises it: its claimer is about to, or died.
+    Claimed(Box<Run>),
     /// It is over.
     Over,
 }
@@ -57,9 +59,13 @@ pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Re
         return Ok(Recovered::Launch(Box::new(run)));
     };
     match last.state {
-        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Launch(Box::new(last))),
-        // The asker waited inline and died before it had the answer, or a main agent's claim broke off.
-        State::Claimed => next(mailbox, &last),
+        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Claimed(Box::new(last))),
+        // The asker waited inline and died before it had the answer, or a main agent's claim broke off. An asker may have
+        // been part of the run of an earlier round: that one ends first.
+        State::Claimed => match another_is_live(mailbox, round)? {
+            true => Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1))),
+            false => next(mailbox, &last),
+        },
         State::Failed => match last.retry_at {
             Some(at) if at > time::now() => Ok(Recovered::Later(at)),
             _ => next(mailbox, &last),
@@ -88,6 +94,16 @@ pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Re
             Ok(Recovered::Over)
         }
     }
+}
+
+fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
+    let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == round.workflow && r != round);
+    for other in others {
+        if Lock::is_held(&record::lock_path(mailbox, &other))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The next attempt: the same session, the same message, a new record. The caller holds the round's lock.

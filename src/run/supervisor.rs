@@ -2,8 +2,6 @@
 //! host, and turns its stream into events. If it dies, the kernel sends its agent SIGTERM and recovery goes on from there.
 
 use std::fs::File;
-use std::io::Write;
-use std::process::Child;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,11 +11,12 @@ use uuid::Uuid;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
 use super::launch::{self, Start};
+use super::pipes;
+use super::plan;
 use super::processes::{self, Process};
 use super::prompt;
 use super::record::{self, Run, State};
 use crate::agent::claude;
-use crate::agent::lines::Lines;
 use crate::agent::stream::{Interpreter, PermissionRequest, ReceiptState, Signal};
 use crate::config::Config;
 use crate::disk::{self, Lock};
@@ -32,11 +31,9 @@ const EXIT_GRACE: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(2);
 /// A silence worth an event.
 const SILENT: Duration = Duration::from_secs(30);
-/// Kept of the agent's standard error, in bytes.
-const STDERR_LIMIT: u64 = 4 << 20;
 
 /// What the supervisor waits for.
-enum Input {
+pub(super) enum Input {
     Signals(Vec<Signal>),
     OutputEnded,
     Exited(String),
@@ -146,21 +143,24 @@ struct Agent {
     process: Option<Process>,
     input: Option<mpsc::Sender<String>>,
     interpreter: Arc<Mutex<Interpreter>>,
+    complaints: Receiver<String>,
     start: Start,
 }
 
 fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, sender: SyncSender<Input>) -> Result<Agent> {
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
-    let message = prompt::message(mailbox, config, &document.typed, run)?;
     let start = launch::start_of(run);
+    if let (record::Begin::Fork { from }, Start::New) = (&run.begin, &start) {
+        // It was there when the round was claimed. From here on every attempt is a fresh one, and is told what a fresh one needs.
+        run.begin_why = Some(plan::transcript_gone(from));
+        run.begin = record::Begin::Fresh;
+    }
     if let Some(why) = &run.begin_why {
         log.note(why.clone());
     }
-    if let (record::Begin::Fork { from }, Start::New) = (&run.begin, &start) {
-        log.note(format!("fresh instead of resume: the transcript of session {from} is gone"));
-    }
-    let call = launch::invocation(mailbox, run, &runner, &start);
+    let message = prompt::message(mailbox, config, &document.typed, run)?;
+    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
     // Durable before the launch: recovery must know that there may be a process.
     run.state = State::Running;
@@ -174,9 +174,9 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
         Start::Continue => Interpreter::resuming(run.session_id.to_string()),
         Start::Fork(from) => Interpreter::resuming(from),
     }));
-    let input = spawn_writer(&mut child);
-    spawn_reader(&mut child, interpreter.clone(), sender.clone());
-    std::thread::spawn(move || copy_bounded(stderr_read, stderr));
+    let input = pipes::spawn_writer(&mut child);
+    pipes::spawn_reader(&mut child, interpreter.clone(), sender.clone());
+    let complaints = pipes::spawn_complaints(stderr_read, stderr);
     std::thread::spawn(move || {
         let status = child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
         let _ = sender.send(Input::Exited(status));
@@ -184,49 +184,7 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
     if let Some(input) = &input {
         let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));
     }
-    Ok(Agent { process, input, interpreter, start })
-}
-
-/// Writing may block while the agent does not read; so it has a thread. The pipe closes when the sender is dropped.
-fn spawn_writer(child: &mut Child) -> Option<mpsc::Sender<String>> {
-    let mut stdin = child.stdin.take()?;
-    let (sender, lines) = mpsc::channel::<String>();
-    std::thread::spawn(move || {
-        for line in lines {
-            if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
-                return;
-            }
-        }
-    });
-    Some(sender)
-}
-
-fn spawn_reader(child: &mut Child, interpreter: Arc<Mutex<Interpreter>>, sender: SyncSender<Input>) {
-    let Some(stdout) = child.stdout.take() else { return };
-    std::thread::spawn(move || {
-        let mut lines = Lines::new(stdout);
-        while let Ok(Some(line)) = lines.next_line() {
-            let signals = interpreter.lock().unwrap_or_else(PoisonError::into_inner).feed(&line);
-            // A full channel holds the reader back, and through the pipe the agent: memory stays bounded.
-            if sender.send(Input::Signals(signals)).is_err() {
-                return;
-            }
-        }
-        let _ = sender.send(Input::OutputEnded);
-    });
-}
-
-/// Keeps the head of the agent's standard error and reads on, so that the agent never blocks on it.
-fn copy_bounded(mut from: impl std::io::Read, mut to: File) {
-    let mut left = STDERR_LIMIT;
-    let mut buffer = [0; 8192];
-    while let Ok(n @ 1..) = from.read(&mut buffer) {
-        let keep = n.min(usize::try_from(left).unwrap_or(n));
-        if keep > 0 && to.write_all(&buffer[..keep]).is_err() {
-            left = 0;
-        }
-        left = left.saturating_sub(keep as u64);
-    }
+    Ok(Agent { process, input, interpreter, complaints, start })
 }
 
 /// The rungs of the interrupt ladder, and the polite end after a result.
@@ -475,7 +433,12 @@ impl<'a, 'b> Watch<'a, 'b> {
             }
             (_, Some(why)) => Ending::Interrupted { why },
             (Some(other), None) => other,
-            (None, None) => Ending::Failed { why: format!("the agent ended without a result ({status})") },
+            (None, None) => {
+                // What it complained of last is what it died of.
+                let said = self.agent.complaints.recv_timeout(DRAIN).unwrap_or_default();
+                let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+                Ending::Failed { why: format!("the agent ended without a result ({status}){said}") }
+            }
         };
         if let Ending::Interrupted { why } = &ending {
             let event = self.agent.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(why);

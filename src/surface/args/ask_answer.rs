@@ -51,8 +51,8 @@ pub struct AskAnswer {
 pub struct Reply {
     /// Whose question
     pub id: Option<String>,
-    /// The answer; `-` reads it from standard input, without its last newline
-    #[arg(allow_hyphen_values = true)]
+    /// The answer; `-` reads it from standard input, without its last newline; one that begins with - follows `--`
+    #[arg(allow_negative_numbers = true)]
     pub answer: Vec<String>,
     /// Read the answer as JSON from a file; `-` is standard input
     ///
@@ -159,6 +159,8 @@ mod tests {
         assert!(parsed.command.is_none() && parsed.reply.answer == ["list"]);
         let parsed = AskAnswer::parse_from(["ask-answer", "--", "list", "x"]);
         assert!(parsed.command.is_none() && parsed.reply.id.as_deref() == Some("list"));
+        let parsed = AskAnswer::parse_from(["ask-answer", "wf", "-1.5", "--by", "bob"]);
+        assert!(parsed.reply.answer == ["-1.5"] && parsed.reply.by.as_deref() == Some("bob"));
         assert!(matches!(AskAnswer::parse_from(["ask-answer", "list", "--mailbox", "m"]).command, Some(Command::List)));
     }
 }

@@ -21,10 +21,9 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// The same question again is a no-op with the same receipt; another one while the first is pending is a conflict.
 #[derive(Debug, Parser)]
-#[command(name = "ask-post", version, after_help = EXIT_CODES, next_line_help = false)]
+#[command(name = "ask-post", version, after_help = EXIT_CODES, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
 pub struct AskPost {
     /// The question, for a human; `-` reads it from standard input
-    #[arg(required_unless_present = "file", allow_hyphen_values = false)]
     pub question: Option<String>,
 
     /// The line of work that asks; otherwise $WORKFLOW_ID, $ASKBOX_WORKFLOW_ID, or a new id
@@ -96,7 +95,7 @@ pub struct AskPost {
     /// AskUserQuestion. Flags come on top of it.
     ///
     ///   $ echo '{"questions": [{"question": "Which DB?", "options": ["pg", "sqlite"]}, {"question": "Why?"}]}' | ask-post -w db --file -
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["question", "option", "kind", "no_free_text"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["option", "kind", "no_free_text"])]
     pub file: Option<PathBuf>,
 
     /// The file is a JSON array of independent questions, each with its own workflow_id

@@ -57,8 +57,8 @@ pub enum Command {
         id: String,
         /// A dotted path such as state_variables.branch
         field: String,
-        /// The value; `-` reads it from standard input
-        #[arg(allow_hyphen_values = true)]
+        /// The value; `-` reads it from standard input; one that begins with - follows `--`
+        #[arg(allow_negative_numbers = true)]
         value: String,
         /// The value is JSON, not text
         #[arg(long)]

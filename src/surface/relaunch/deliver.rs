@@ -78,7 +78,7 @@ fn on_signal(stopper: Stopper) {
 
 /// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along.
 pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32) -> Result<u8> {
-    // Fails only for a group leader, which the watcher's child is: its group is its own already.
+    // Fails only for a group leader, which nobody's child is but a shell's: then its group is its own already.
     let _ = rustix::process::setsid();
     let config = config::load()?.config;
     let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
