@@ -12,7 +12,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
 use rustix::fs::{OFlags, RenameFlags};
@@ -46,6 +46,10 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
+        }
+        // A socket cannot be opened at all, nor can a device without a driver.
+        Err(e) if matches!(rustix::io::Errno::from_io_error(&e), Some(rustix::io::Errno::NXIO | rustix::io::Errno::NODEV)) => {
+            return Err(invalid("is no regular file".into(), "put a regular file there"));
         }
         other => other.io("open", path)?,
     };
@@ -130,6 +134,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let mode = fs::symlink_metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
     let temporary = write_temporary(folder, bytes, mode)?;
+    temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+    sync_folder(folder)
+}
+
+/// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.
+pub fn replace_dated(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<()> {
+    let folder = parent(path)?;
+    let temporary = write_temporary(folder, bytes, 0o600)?;
+    temporary.as_file().set_modified(changed).and_then(|()| temporary.as_file().sync_all()).io("date a file in", folder)?;
     temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
     sync_folder(folder)
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::adopt;
 use super::audit::{self, Entry};
 use super::close;
 use super::intake;
@@ -227,6 +228,8 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     intake::settle(mailbox, &lock)?;
     let mut document = match intake::read_pending(mailbox, workflow) {
         Ok(document) => document,
+        // Moved by hand, but the answer is what comes now.
+        Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,
         Err(e) if e.is_missing_file() => return Err(nothing_pending(mailbox, workflow, reply)),
         Err(e) => return Err(e),
     };
@@ -252,14 +255,14 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     if disk::create(&target, &document.to_bytes())? == Placed::Taken {
         return Err(taken(mailbox, workflow, &round));
     }
-    intake::retire_pending(mailbox, &round)?;
+    intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at))?;
     super::timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Accepted { round, warning })
 }
 
 /// The checkpoint is a convenience copy: where it cannot be written, the answer is kept all the same.
-fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
+pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
     let value = reply.value.as_ref().map_or(Value::Null, AnswerValue::to_json);
     let named = document.typed.checkpoint.as_deref();
     let own = mailbox.document(Folder::Checkpoints, &round.workflow);

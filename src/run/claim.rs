@@ -7,8 +7,9 @@ use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::adopt::{self, Adopted};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::intake::{self, Adopted};
+use crate::mailbox::intake;
 use crate::mailbox::question::Closed;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close, list, workflow};
 
@@ -48,7 +49,7 @@ pub fn waiter_path(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
-    let (document, round) = match intake::adopt(mailbox, &lock)? {
+    let (document, round) = match adopt::adopt(mailbox, &lock)? {
         Adopted::Ready(document, round) => (*document, round),
         Adopted::Unsettled(wait) => return Ok(Err(Refused::Unsettled(wait))),
         Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return Ok(Err(Refused::Nothing)),

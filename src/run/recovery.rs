@@ -42,7 +42,7 @@ pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Re
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(Recovered::Over),
         Err(e @ Error::Invalid { .. }) => {
-            intake::quarantine(mailbox, &path, &e.to_string())?;
+            intake::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
             return Ok(Recovered::Over);
         }
         Err(e) => return Err(e),

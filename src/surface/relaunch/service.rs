@@ -27,7 +27,11 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
             Err(_) => break,
         };
         say(&format!("watching  {}", root.display()));
-        let watch = Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say)?;
+        let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
+            // Gone again before it was looked at.
+            Err(_) if !root.exists() => continue,
+            other => other?,
+        };
         let ready = || {
             if !std::mem::replace(&mut told_ready, true) {
                 let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
