@@ -338,7 +338,13 @@ impl<'a> Watch<'a> {
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
                 // Its end brings the answer back into the queue.
-                Ok(Err(Refused::Busy(round))) => self.recover(&round).map(drop)?,
+                Ok(Err(Refused::Busy(round))) => {
+                    self.recover(&round)?;
+                    // It may be over by now, and then nothing else brings it back.
+                    if !self.mailbox.round(Folder::Running, &round).exists() {
+                        self.enqueue(&workflow);
+                    }
+                }
                 Err(e @ Error::Conflict { .. }) => self.tell(&e),
                 Err(e) => {
                     self.tell(&e);

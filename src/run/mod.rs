@@ -13,6 +13,7 @@ pub mod events;
 pub mod inline;
 pub mod launch;
 pub mod live;
+pub mod pipes;
 pub mod plan;
 pub mod processes;
 pub mod prompt;
