@@ -80,18 +80,37 @@ fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
 
 /// Creates `path` durably with mode 0600; never replaces.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
-    let folder = parent(path)?;
-    let temporary = write_temporary(folder, bytes, 0o600)?;
-    match temporary.persist_noclobber(path) {
-        Ok(_) => {}
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
-        Err(e) => return Err(e.error).io("create", path),
+    stage(path, bytes)?.place()
+}
+
+/// A new file whose data is on the disk and whose name is not there yet.
+#[derive(Debug)]
+#[must_use = "it vanishes when it is dropped before it was placed"]
+pub struct Staged<'a> {
+    temporary: tempfile::NamedTempFile,
+    path: &'a Path,
+}
+
+/// Writes what [`Staged::place`] then gives its name: where the disk is full, it shows here.
+pub fn stage<'a>(path: &'a Path, bytes: &[u8]) -> Result<Staged<'a>> {
+    Ok(Staged { temporary: write_temporary(parent(path)?, bytes, 0o600)?, path })
+}
+
+impl Staged<'_> {
+    /// Gives the file its name, durably; never replaces.
+    pub fn place(self) -> Result<Placed> {
+        let path = self.path;
+        match self.temporary.persist_noclobber(path) {
+            Ok(_) => {}
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+            Err(e) => return Err(e.error).io("create", path),
+        }
+        if let Err(e) = sync_folder(parent(path)?) {
+            let _ = fs::remove_file(path);
+            return Err(e);
+        }
+        Ok(Placed::Done)
     }
-    if let Err(e) = sync_folder(folder) {
-        let _ = fs::remove_file(path);
-        return Err(e);
-    }
-    Ok(Placed::Done)
 }
 
 /// Creates many files of one folder durably, never replacing, with one sync of the folder at the end. Tells for each what was
@@ -134,8 +153,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let mode = fs::symlink_metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
     let temporary = write_temporary(folder, bytes, mode)?;
-    temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
-    sync_folder(folder)
+    let cwd = rustix::fs::CWD;
+    let exchange = || rustix::fs::renameat_with(cwd, temporary.path(), cwd, path, RenameFlags::EXCHANGE);
+    if exchange().is_err() {
+        // Nothing is there yet, or the filesystem cannot exchange.
+        temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+        return sync_folder(folder);
+    }
+    // The temporary name holds the old content now, and goes when it is dropped.
+    sync_folder(folder).inspect_err(|_| drop(exchange()))
 }
 
 /// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.

@@ -4,7 +4,7 @@
 //! a no-replace link (the commit point: it decides every race) → `pending/`'s copy is unlinked. A crash anywhere rolls
 //! forward at the next look.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -248,17 +248,35 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     if target.symlink_metadata().is_ok() {
         return Err(taken(mailbox, workflow, &round));
     }
-    let warning = write_checkpoint(mailbox, &document, &round, &reply);
     document.typed.question_id = Some(round.question);
-    document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply });
+    document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply.clone() });
     document.update()?;
-    if disk::create(&target, &document.to_bytes())? == Placed::Taken {
-        return Err(taken(mailbox, workflow, &round));
+    // Written before the checkpoint is touched: a full disk shows while nothing has changed yet.
+    let staged = disk::stage(&target, &document.to_bytes())?;
+    let before = checkpoints(mailbox, &document, &round);
+    let mut warning = write_checkpoint(mailbox, &document, &round, &reply);
+    match staged.place() {
+        Ok(Placed::Done) => {}
+        // What was not accepted must not stand in a checkpoint.
+        other => {
+            before.iter().for_each(|(path, bytes)| drop(disk::replace(path, bytes)));
+            return Err(other.map_or_else(|e| e, |_| taken(mailbox, workflow, &round)));
+        }
     }
-    intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at))?;
+    // The answer counts. What else is to be done is done at the next look, should it fail now.
+    if let Err(e) = intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at)) {
+        warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
+    }
     super::timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Accepted { round, warning })
+}
+
+/// The checkpoints that an answer goes into, as they are.
+fn checkpoints(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId) -> Vec<(PathBuf, Vec<u8>)> {
+    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
+    let named = document.typed.checkpoint.iter().filter(|p| **p != own).cloned();
+    named.chain([own.clone()]).filter_map(|p| disk::read(&p, checkpoint::MAX_CHECKPOINT).ok().map(|bytes| (p, bytes))).collect()
 }
 
 /// The checkpoint is a convenience copy: where it cannot be written, the answer is kept all the same.

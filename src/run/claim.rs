@@ -73,8 +73,12 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     if disk::rename(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
     }
-    record::create(mailbox, &run)?;
-    remember(mailbox, &lock, &document, &run)?;
+    if let Err(e) = record::create(mailbox, &run).and_then(|()| remember(mailbox, &lock, &document, &run)) {
+        // Nothing was launched: the answer goes back, and the next claim finds no trace of this one.
+        let _ = record::forget(mailbox, &run);
+        let _ = disk::rename(&mailbox.round(Folder::Running, &round), &from);
+        return Err(e);
+    }
     audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
     Ok(Ok(Claim { round, document, run, lock: held }))
 }

@@ -31,6 +31,11 @@ const EXIT_GRACE: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(2);
 /// A silence worth an event.
 const SILENT: Duration = Duration::from_secs(30);
+/// Lines of the agent's output that may wait to be recorded. A full channel holds the reader back, and through the pipe the
+/// agent; so memory stays bounded, whatever comes.
+const WAITING_LINES: usize = 16;
+/// How long a disk may refuse the record of a delivered run: nobody else knows that it was delivered.
+const RECORD_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the supervisor waits for.
 pub(super) enum Input {
@@ -47,7 +52,8 @@ pub struct Stopper(SyncSender<Input>);
 impl Stopper {
     /// Climbs the ladder: in-band interrupt, SIGTERM, the whole tree killed.
     pub fn stop(&self, why: &str) {
-        let _ = self.0.try_send(Input::Stop(why.to_owned()));
+        // Waits behind the lines that wait: a flood must not swallow it.
+        let _ = self.0.send(Input::Stop(why.to_owned()));
     }
 }
 
@@ -72,7 +78,7 @@ pub fn supervise(
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
     let tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
     let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None };
-    let (sender, inputs) = mpsc::sync_channel(4096);
+    let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     stoppable(Stopper(sender.clone()));
     let ending = match start(mailbox, config, &mut run, &mut log, sender) {
         Ok(agent) => Watch::new(mailbox, config, &run, agent, log.reborrow()).until_the_end(&inputs),
@@ -80,22 +86,39 @@ pub fn supervise(
         Err(e) => Ending::Failed { why: e.to_string() },
     };
     let token = run.token();
-    if !matches!(ending, Ending::Delivered { .. }) {
-        // What a failed or stopped agent left behind must be gone before anybody resumes its session.
-        if let Err(left) = processes::end(|t| t == token, processes::TERM_GRACE) {
-            log.note(format!("{left} processes of this run cannot be killed"));
-        }
+    // What the agent left behind must be gone before anybody goes on with its session or its workflow.
+    match processes::end(|t| t == token, processes::TERM_GRACE) {
+        Ok(0) => {}
+        Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
+        Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
     }
     match &ending {
         Ending::Hopeless { why } => log.event(EventKind::Parked { why: why.clone() }),
         Ending::Failed { why } => log.note(format!("failed: {why}")),
         _ => {}
     }
-    let run = ending::finish(mailbox, config, run, &ending)?;
+    let run = finish(mailbox, config, run, &ending, &mut log)?;
     drop(lock);
     match log.failed {
         Some(e) => Err(Error::Io { action: "write", path: folder.join("events.jsonl"), source: e }),
         None => Ok(run),
+    }
+}
+
+/// Makes the ending durable. A disk that is full now may have room later, and until then this process alone knows the ending.
+fn finish(mailbox: &Mailbox, config: &Config, run: Run, ending: &Ending, log: &mut Log<'_>) -> Result<Run> {
+    let patience = if matches!(ending, Ending::Delivered { .. }) { RECORD_PATIENCE } else { Duration::from_secs(1) };
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match ending::finish(mailbox, config, run.clone(), ending) {
+            Err(e @ Error::Io { .. }) if Instant::now() + pause < deadline => {
+                log.note(format!("the ending cannot be recorded yet: {e}"));
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(10));
+            }
+            other => return other,
+        }
     }
 }
 
@@ -129,7 +152,10 @@ impl<'a> Log<'a> {
         match self.writer.append(at, &kind) {
             Ok(seq) => (self.observe)(&Event { seq, at, kind }),
             // A full disk must not stop the agent's work: the run goes on, the error is told at the end.
-            Err(e) => self.failed = Some(self.failed.take().unwrap_or(e)),
+            Err(e) => {
+                self.failed = Some(self.failed.take().unwrap_or(e));
+                (self.observe)(&Event { seq: self.writer.last_seq(), at, kind });
+            }
         }
     }
 
@@ -175,7 +201,9 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
         Start::Fork(from) => Interpreter::resuming(from),
     }));
     let input = pipes::spawn_writer(&mut child);
-    pipes::spawn_reader(&mut child, interpreter.clone(), sender.clone());
+    let (lines, end) = (sender.clone(), sender.clone());
+    let take = move |signals| lines.send(Input::Signals(signals)).is_ok();
+    pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(end.send(Input::OutputEnded)));
     let complaints = pipes::spawn_complaints(stderr_read, stderr);
     std::thread::spawn(move || {
         let status = child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
@@ -271,7 +299,11 @@ impl<'a, 'b> Watch<'a, 'b> {
                     self.silent = SILENT;
                     signals.into_iter().for_each(|s| self.take(s));
                 }
-                Ok(Input::OutputEnded) => output_ended = true,
+                Ok(Input::OutputEnded) => {
+                    output_ended = true;
+                    // Nothing can come any more: it may go.
+                    self.leave();
+                }
                 Ok(Input::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
                 Ok(Input::Stop(why)) => self.stop(why),
                 Err(RecvTimeoutError::Timeout) => self.silence(),

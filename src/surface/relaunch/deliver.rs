@@ -9,6 +9,7 @@ use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
 use crate::run::events::Event;
 use crate::run::record::{self, Claimant, Run, State};
+use crate::run::recovery::Recovered;
 use crate::run::supervisor::{self, Stopper};
 use crate::run::{prompt, recovery, status};
 use crate::surface::program;
@@ -20,9 +21,20 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
     let config = config::load()?.config;
     let claim = match claim::claim(mailbox, &config, workflow, Claimant::Supervisor)? {
         Ok(claim) => claim,
+        Err(refused @ (Refused::Nothing | Refused::Busy(_))) => return take_up(mailbox, workflow, refused, json),
         Err(refused) => return refusal(mailbox, workflow, refused),
     };
     foreground(mailbox, claim.into_run(), json)
+}
+
+/// Claimed before, and nobody runs it: its supervisor died, or its back-off is not over. By hand that is now.
+fn take_up(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    match recovery::take_up(mailbox, &config, workflow)? {
+        Some(Recovered::Launch(run)) => foreground(mailbox, *run, json),
+        Some(Recovered::Over) if status::of(mailbox, workflow)?.state == status::Standing::Delivered => Ok(0),
+        _ => refusal(mailbox, workflow, refused),
+    }
 }
 
 /// `relaunch retry ID`.
