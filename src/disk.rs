@@ -161,7 +161,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
         return sync_folder(folder);
     }
     // The temporary name holds the old content now, and goes when it is dropped.
-    sync_folder(folder).inspect_err(|_| drop(exchange()))
+    sync_folder(folder).inspect_err(|_| {
+        let _ = exchange();
+    })
 }
 
 /// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.
