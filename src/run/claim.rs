@@ -39,10 +39,11 @@ pub enum Refused {
     AwaitedInline(RoundId),
 }
 
-/// The lock that `ask-post --wait` holds while it waits.
+/// The lock that `ask-post --wait` holds from before it posts until it has its answer. One a workflow, since before the post
+/// the round has no name, and after it the answer may be quicker than any lock.
 #[must_use]
-pub fn waiter_path(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
-    mailbox.runs_of(round).join("waiter")
+pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathBuf {
+    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("waiter")
 }
 
 /// Claims the answered round of `workflow`.
@@ -56,7 +57,7 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     };
     // The pending copy of a round we are about to claim must be gone, or it would look like the next round.
     intake::settle(mailbox, &lock)?;
-    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, &round))? {
+    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return Ok(Err(Refused::AwaitedInline(round)));
     }
     // An asker that waits may itself be the run of the earlier round; it launches nobody.
