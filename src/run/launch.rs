@@ -59,7 +59,11 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
     // What the prompt tells it to read, it may read.
     let named = prompt::checkpoint(mailbox, question).into_iter().chain([prompt::answer_file(mailbox, run)]);
     let readable = named.filter_map(|path| claude::may_read(&path));
-    call = call.allowed_tools(readable).allowed_tools(&runner.allowed_tools).extra_args(&runner.args).scrub(std::env::vars_os().map(|(name, _)| name));
+    call = call
+        .allowed_tools(readable)
+        .allowed_tools(&runner.allowed_tools)
+        .extra_args(&runner.args)
+        .scrub(std::env::vars_os().map(|(name, _)| name));
     if let Some(dir) = &run.config_dir {
         call = call.config_dir(dir);
     }

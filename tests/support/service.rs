@@ -206,7 +206,8 @@ impl Service {
         let (ring, rings) = channel();
         let mut hints = Hints::new(None, move |_| {
             let _sent = ring.send(());
-        }).expect("file events");
+        })
+        .expect("file events");
         let folders = ["pending", "answered", "running", "parked", "closed"];
         // A question that was never asked has no mailbox yet.
         let watched: Vec<bool> = folders.iter().map(|folder| hints.watch(&self.mailbox().join(folder)).is_ok()).collect();

@@ -26,7 +26,6 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
             Ok(mailbox) => mailbox,
             Err(_) => break,
         };
-        say(&format!("watching  {}", root.display()));
         let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
             // Gone again before it was looked at.
             Err(_) if !root.exists() => continue,
