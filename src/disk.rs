@@ -242,16 +242,20 @@ pub fn open_append(path: &Path) -> Result<File> {
 
 /// Makes a folder of mode 0700 and everything above it that is missing, durably.
 pub fn create_folder(path: &Path) -> Result<()> {
+    match create_folder_in(path) {
+        Err(e) if e.is_missing_file() => {
+            create_folder(parent(path)?)?;
+            create_folder_in(path)
+        }
+        other => other,
+    }
+}
+
+/// [`create_folder`] below a folder that must exist.
+pub fn create_folder_in(path: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => sync_folder(parent(path)?),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            create_folder(parent(path)?)?;
-            match fs::DirBuilder::new().mode(0o700).create(path) {
-                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).io("create", path),
-                _ => sync_folder(parent(path)?),
-            }
-        }
         Err(e) => Err(e).io("create", path),
     }
 }

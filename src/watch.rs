@@ -149,6 +149,7 @@ impl<'a> Watch<'a> {
         self.roll_forward();
         self.look_everywhere(true, false);
         self.launch();
+        (self.say)(&format!("watching  {}", self.mailbox.root().display()));
         ready();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };

@@ -22,7 +22,6 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let mut say = |line: &str| program::say(&format!("{}  {line}\n", time::rfc3339(time::now())));
     let mut told_ready = false;
     while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
-        say(&format!("watching  {}", root.display()));
         let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
             // Gone again before it was looked at.
             Err(_) if !root.exists() => continue,
