@@ -286,7 +286,7 @@ impl<'a, 'b> Watch<'a, 'b> {
                 self.next_rung,
                 drained,
                 Some(out_of_time).filter(|_| self.rung == Rung::None),
-                Some(self.last_sign + self.silent).filter(|_| self.rung == Rung::None),
+                Some(self.last_sign + self.silent.min(self.config.limits.silence.0)).filter(|_| self.rung == Rung::None),
             ];
             let next = deadlines.into_iter().flatten().min().unwrap_or(now + SILENT);
             match inputs.recv_timeout(next.saturating_duration_since(now)) {
