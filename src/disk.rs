@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
 use rustix::fs::{OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
 
@@ -44,7 +45,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
         }
         // A socket cannot be opened at all, nor can a device without a driver.
@@ -155,10 +156,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = write_temporary(folder, bytes, mode)?;
     let cwd = rustix::fs::CWD;
     let exchange = || rustix::fs::renameat_with(cwd, temporary.path(), cwd, path, RenameFlags::EXCHANGE);
-    if exchange().is_err() {
+    match exchange() {
+        Ok(()) => {}
         // Nothing is there yet, or the filesystem cannot exchange.
-        temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
-        return sync_folder(folder);
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+            return sync_folder(folder);
+        }
+        Err(e) => return Err(e.into()).io("replace", path),
     }
     // The temporary name holds the old content now, and goes when it is dropped.
     sync_folder(folder).inspect_err(|_| {
@@ -196,7 +201,7 @@ fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {
         // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)
         }

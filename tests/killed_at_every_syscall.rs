@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use faults::{Place, in_parallel, output, strace, until, words};
 use serde_json::Value;
 
-const CALLS: [&str; 16] = [
+const CALLS: [&str; 17] = [
     "openat",
     "write",
     "fsync",
     "fdatasync",
     "rename",
+    "renameat",
     "renameat2",
     "link",
     "linkat",
