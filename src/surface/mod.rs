@@ -3,6 +3,8 @@
 pub mod answering;
 pub mod args;
 pub mod ask_user;
+#[cfg(feature = "askbox")]
+pub mod demo;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
