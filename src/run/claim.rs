@@ -7,8 +7,9 @@ use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::adopt::{self, Adopted};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::intake::{self, Adopted};
+use crate::mailbox::intake;
 use crate::mailbox::question::Closed;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close, list, workflow};
 
@@ -49,7 +50,7 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathB
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
-    let (document, round) = match intake::adopt(mailbox, &lock)? {
+    let (document, round) = match adopt::adopt(mailbox, &lock)? {
         Adopted::Ready(document, round) => (*document, round),
         Adopted::Unsettled(wait) => return Ok(Err(Refused::Unsettled(wait))),
         Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return Ok(Err(Refused::Nothing)),
@@ -73,8 +74,12 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     if disk::rename(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
     }
-    record::create(mailbox, &run)?;
-    remember(mailbox, &lock, &document, &run)?;
+    if let Err(e) = record::create(mailbox, &run).and_then(|()| remember(mailbox, &lock, &document, &run)) {
+        // Nothing was launched: the answer goes back, and the next claim finds no trace of this one.
+        let _ = record::forget(mailbox, &run);
+        let _ = disk::rename(&mailbox.round(Folder::Running, &round), &from);
+        return Err(e);
+    }
     audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
     Ok(Ok(Claim { round, document, run, lock: held }))
 }

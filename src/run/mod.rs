@@ -7,10 +7,12 @@
 //! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
 //! ```
 
+mod attend;
 pub mod claim;
 pub mod ending;
 pub mod events;
 pub mod inline;
+pub mod ladder;
 pub mod launch;
 pub mod live;
 mod pipes;
@@ -20,4 +22,7 @@ pub mod prompt;
 pub mod record;
 pub mod recovery;
 pub mod status;
+pub mod stop;
+pub mod stream;
 pub mod supervisor;
+pub mod task;
