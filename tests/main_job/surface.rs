@@ -166,3 +166,18 @@ fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
     assert_eq!(service.files("closed").len(), 2);
     only_launched(&service, 1);
 }
+
+#[test]
+fn relaunch_prompt_says_all_that_a_new_agent_needs_even_where_a_session_could_be_forked() {
+    let mut service = Service::new();
+    service.configure("[relaunch]\nmode = 'resume'\n");
+    service.watch_on_nothing();
+    service.ask("w", &["Begin?"]);
+    service.api.on("User chose: yes", json!([bash("checkpoint save --step two"), bash("ask-post 'Left or right?'"), {"text": "asked"}]));
+    service.answer("w", "yes");
+    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Left or right?");
+    service.stop_watching();
+    service.answer("w", "left");
+    let prompt = service.call("relaunch", &["prompt", "w"]).ok().stdout;
+    assert!(prompt.starts_with("Resume workflow from checkpoint at /") && prompt.contains("User chose: left"), "{prompt}");
+}
