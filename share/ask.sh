@@ -58,18 +58,24 @@ function escaped(s,  out, c) {
   }
   return out s
 }
-# The length of the string token that `s` begins with.
-function string_length(s,  n, c, rest) {
-  rest = substr(s, 2); n = 1
-  while (match(rest, /["\\\001-\037]/)) {
-    c = substr(rest, RSTART, 1)
-    n += RSTART
-    if (c == "\"") return n
-    if (c != "\\") bad("file: control character while parsing a string (line " NR ")")
-    rest = substr(rest, RSTART + 1)
-    if (rest ~ /^u[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]/) { n += 5; rest = substr(rest, 6) }
-    else if (rest ~ /^["\\\/bfnrt]/) { n += 1; rest = substr(rest, 2) }
-    else bad("file: invalid escape (line " NR ")")
+# The length of the string token that `s` begins with. Looks at it in pieces: some awks copy a string at every turn.
+function string_length(s,  n, c, rest, all) {
+  n = 1; all = length(s)
+  while (n < all) {
+    rest = substr(s, n + 1, 1000)
+    while (match(rest, /["\\\001-\037]/)) {
+      c = substr(rest, RSTART, 1)
+      if (c == "\"") return n + RSTART
+      if (c != "\\") bad("file: control character while parsing a string (line " NR ")")
+      # The escape may be cut by the end of the piece.
+      if (RSTART + 5 > length(rest) && n + length(rest) < all) { rest = substr(rest, 1, RSTART - 1); break }
+      n += RSTART
+      rest = substr(rest, RSTART + 1)
+      if (rest ~ /^u[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]/) { n += 5; rest = substr(rest, 6) }
+      else if (rest ~ /^["\\\/bfnrt]/) { n += 1; rest = substr(rest, 2) }
+      else bad("file: invalid escape (line " NR ")")
+    }
+    n += length(rest)
   }
   bad("file: ends in the middle of a string (line " NR ")")
 }
@@ -162,7 +168,11 @@ BEGIN {
   want = "value"; pieces = 0
 }
 { if (!is_utf8($0)) bad("file: is no UTF-8 (line " NR ")") }
-job == "text" { printf "%s%s", (NR > 1 ? "\\n" : "\""), escaped($0) }
+job == "text" {
+  printf "%s", (NR > 1 ? "\\n" : "\"")
+  all = length($0)
+  for (n = 1; n <= all; n += 1000) printf "%s", escaped(substr($0, n, 1000))
+}
 job == "checkpoint" {
   line = $0
   for (;;) {

@@ -131,7 +131,7 @@ fn nasty() -> Vec<String> {
         "ä é ß 漢字 😀 \u{202e}bidi\u{2066} \u{200b} \u{feff} e\u{301}".into(),
         "\u{80}\u{7ff}\u{800}\u{d7ff}\u{e000}\u{ffff}\u{10000}\u{10ffff}".into(),
         "& \\& | ; * ? [a] ~ !x # {} -n".into(),
-        format!("long {}", "\"\\x".repeat(20_000)),
+        format!("long {}", "\"\\x".repeat(4_000)),
     ]
 }
 
@@ -152,7 +152,7 @@ fn a_post_gives_a_receipt_and_the_same_again_gives_the_same() {
         assert_eq!(home.mailbox("").metadata().unwrap().permissions().mode() & 0o777, 0o700);
         let left: Vec<_> = fs::read_dir(home.mailbox("pending")).unwrap().flatten().map(|e| e.file_name()).collect();
         assert_eq!(left, ["docs-42.json"], "something was left behind");
-        assert_eq!(home.audit("docs-42"), ["posted"]);
+        home.audit_is("docs-42", &["posted"]);
     });
 }
 

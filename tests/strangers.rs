@@ -65,7 +65,7 @@ fn the_first_sketchs_snippets_run_verbatim_and_launch_the_agent_once() {
     let read = fs::read_to_string(home.path(&format!("fake/work.{id}.1"))).unwrap();
     assert_eq!(read, "restructure|pre_implementation_review|/tmp/doc_proposed_changes_123.md|/tmp/doc_backup_123.md|/path/to/doc.md\n");
     assert_eq!(home.launches(&id).len(), 1);
-    assert_eq!(home.audit(&id), ["posted", "answered", "claimed", "delivered"]);
+    home.audit_is(&id, &["posted", "answered", "claimed", "delivered"]);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn an_answer_by_hand_that_does_not_fit_is_undone_and_not_run() {
     );
     home.appears("pending/strict.json");
     assert_eq!(home.launches("strict").len(), 0);
-    assert_eq!(home.audit("strict"), ["undone"]);
+    home.audit_is("strict", &["undone"]);
 }
 
 #[test]
