@@ -8,6 +8,8 @@ pub mod demo;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
+#[cfg(feature = "askbox")]
+pub mod init;
 pub mod posting;
 pub mod program;
 #[cfg(feature = "relaunch")]

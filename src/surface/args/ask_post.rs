@@ -21,7 +21,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// The same question again is a no-op with the same receipt; another one while the first is pending is a conflict.
 #[derive(Debug, Parser)]
-#[command(name = "ask-post", version, after_help = EXIT_CODES, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
+#[command(name = "ask-post", version, after_help = EXIT_CODES, verbatim_doc_comment, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
 pub struct AskPost {
     /// The question, for a human; `-` reads it from standard input
     pub question: Option<String>,

@@ -15,7 +15,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// save, show, env and path take their ID from $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID where none is given.
 #[derive(Debug, Parser)]
-#[command(name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true, verbatim_doc_comment)]
 pub struct Checkpoint {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -43,6 +43,7 @@ pub enum Command {
     ///
     ///   $ checkpoint get docs-42 files.backup
     ///   /tmp/doc.bak
+    #[command(verbatim_doc_comment)]
     Get {
         /// Whose checkpoint
         id: String,
