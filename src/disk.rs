@@ -12,10 +12,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
 use rustix::fs::{OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
 
@@ -44,8 +45,12 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
+        }
+        // A socket cannot be opened at all, nor can a device without a driver.
+        Err(e) if matches!(rustix::io::Errno::from_io_error(&e), Some(rustix::io::Errno::NXIO | rustix::io::Errno::NODEV)) => {
+            return Err(invalid("is no regular file".into(), "put a regular file there"));
         }
         other => other.io("open", path)?,
     };
@@ -76,18 +81,37 @@ fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
 
 /// Creates `path` durably with mode 0600; never replaces.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
-    let folder = parent(path)?;
-    let temporary = write_temporary(folder, bytes, 0o600)?;
-    match temporary.persist_noclobber(path) {
-        Ok(_) => {}
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
-        Err(e) => return Err(e.error).io("create", path),
+    stage(path, bytes)?.place()
+}
+
+/// A new file whose data is on the disk and whose name is not there yet.
+#[derive(Debug)]
+#[must_use = "it vanishes when it is dropped before it was placed"]
+pub struct Staged<'a> {
+    temporary: tempfile::NamedTempFile,
+    path: &'a Path,
+}
+
+/// Writes what [`Staged::place`] then gives its name: where the disk is full, it shows here.
+pub fn stage<'a>(path: &'a Path, bytes: &[u8]) -> Result<Staged<'a>> {
+    Ok(Staged { temporary: write_temporary(parent(path)?, bytes, 0o600)?, path })
+}
+
+impl Staged<'_> {
+    /// Gives the file its name, durably; never replaces.
+    pub fn place(self) -> Result<Placed> {
+        let path = self.path;
+        match self.temporary.persist_noclobber(path) {
+            Ok(_) => {}
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+            Err(e) => return Err(e.error).io("create", path),
+        }
+        if let Err(e) = sync_folder(parent(path)?) {
+            let _ = fs::remove_file(path);
+            return Err(e);
+        }
+        Ok(Placed::Done)
     }
-    if let Err(e) = sync_folder(folder) {
-        let _ = fs::remove_file(path);
-        return Err(e);
-    }
-    Ok(Placed::Done)
 }
 
 /// Creates many files of one folder durably, never replacing, with one sync of the folder at the end. Tells for each what was
@@ -130,6 +154,28 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let mode = fs::symlink_metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
     let temporary = write_temporary(folder, bytes, mode)?;
+    let cwd = rustix::fs::CWD;
+    let exchange = || rustix::fs::renameat_with(cwd, temporary.path(), cwd, path, RenameFlags::EXCHANGE);
+    match exchange() {
+        Ok(()) => {}
+        // Nothing is there yet, or the filesystem cannot exchange.
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+            return sync_folder(folder);
+        }
+        Err(e) => return Err(e.into()).io("replace", path),
+    }
+    // The temporary name holds the old content now, and goes when it is dropped.
+    sync_folder(folder).inspect_err(|_| {
+        let _ = exchange();
+    })
+}
+
+/// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.
+pub fn replace_dated(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<()> {
+    let folder = parent(path)?;
+    let temporary = write_temporary(folder, bytes, 0o600)?;
+    temporary.as_file().set_modified(changed).and_then(|()| temporary.as_file().sync_all()).io("date a file in", folder)?;
     temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
     sync_folder(folder)
 }
@@ -155,7 +201,7 @@ fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {
         // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)
         }
@@ -201,16 +247,20 @@ pub fn open_append(path: &Path) -> Result<File> {
 
 /// Makes a folder of mode 0700 and everything above it that is missing, durably.
 pub fn create_folder(path: &Path) -> Result<()> {
+    match create_folder_in(path) {
+        Err(e) if e.is_missing_file() => {
+            create_folder(parent(path)?)?;
+            create_folder_in(path)
+        }
+        other => other,
+    }
+}
+
+/// [`create_folder`] below a folder that must exist.
+pub fn create_folder_in(path: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => sync_folder(parent(path)?),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            create_folder(parent(path)?)?;
-            match fs::DirBuilder::new().mode(0o700).create(path) {
-                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).io("create", path),
-                _ => sync_folder(parent(path)?),
-            }
-        }
         Err(e) => Err(e).io("create", path),
     }
 }

@@ -4,12 +4,13 @@
 //! a no-replace link (the commit point: it decides every race) → `pending/`'s copy is unlinked. A crash anywhere rolls
 //! forward at the next look.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::adopt;
 use super::audit::{self, Entry};
 use super::close;
 use super::intake;
@@ -227,6 +228,8 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     intake::settle(mailbox, &lock)?;
     let mut document = match intake::read_pending(mailbox, workflow) {
         Ok(document) => document,
+        // Moved by hand, but the answer is what comes now.
+        Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,
         Err(e) if e.is_missing_file() => return Err(nothing_pending(mailbox, workflow, reply)),
         Err(e) => return Err(e),
     };
@@ -245,21 +248,39 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     if target.symlink_metadata().is_ok() {
         return Err(taken(mailbox, workflow, &round));
     }
-    let warning = write_checkpoint(mailbox, &document, &round, &reply);
     document.typed.question_id = Some(round.question);
-    document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply });
+    document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply.clone() });
     document.update()?;
-    if disk::create(&target, &document.to_bytes())? == Placed::Taken {
-        return Err(taken(mailbox, workflow, &round));
+    // Written before the checkpoint is touched: a full disk shows while nothing has changed yet.
+    let staged = disk::stage(&target, &document.to_bytes())?;
+    let before = checkpoints(mailbox, &document, &round);
+    let mut warning = write_checkpoint(mailbox, &document, &round, &reply);
+    match staged.place() {
+        Ok(Placed::Done) => {}
+        // What was not accepted must not stand in a checkpoint.
+        other => {
+            before.iter().for_each(|(path, bytes)| drop(disk::replace(path, bytes)));
+            return Err(other.map_or_else(|e| e, |_| taken(mailbox, workflow, &round)));
+        }
     }
-    intake::retire_pending(mailbox, &round)?;
+    // The answer counts. What else is to be done is done at the next look, should it fail now.
+    if let Err(e) = intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at)) {
+        warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
+    }
     super::timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Accepted { round, warning })
 }
 
+/// The checkpoints that an answer goes into, as they are.
+fn checkpoints(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId) -> Vec<(PathBuf, Vec<u8>)> {
+    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
+    let named = document.typed.checkpoint.iter().filter(|p| **p != own).cloned();
+    named.chain([own.clone()]).filter_map(|p| disk::read(&p, checkpoint::MAX_CHECKPOINT).ok().map(|bytes| (p, bytes))).collect()
+}
+
 /// The checkpoint is a convenience copy: where it cannot be written, the answer is kept all the same.
-fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
+pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
     let value = reply.value.as_ref().map_or(Value::Null, AnswerValue::to_json);
     let named = document.typed.checkpoint.as_deref();
     let own = mailbox.document(Folder::Checkpoints, &round.workflow);

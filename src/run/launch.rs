@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use super::plan;
 use super::prompt;
 use super::record::{Begin, Run};
+use super::stop;
 use crate::agent::claude::{self, Invocation};
 use crate::config::Runner;
 use crate::error::{Error, Result};
@@ -59,6 +60,10 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
     // What the prompt tells it to read, it may read.
     let named = prompt::checkpoint(mailbox, question).into_iter().chain([prompt::answer_file(mailbox, run)]);
     let readable = named.filter_map(|path| claude::may_read(&path));
+    // An operator's own --settings would be replaced by ours: then there is no stop at a tool boundary.
+    if !runner.args.iter().any(|a| a.starts_with("--settings")) {
+        call = call.settings(&stop::hooks(&run.folder(mailbox)));
+    }
     call = call
         .allowed_tools(readable)
         .allowed_tools(&runner.allowed_tools)

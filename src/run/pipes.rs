@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::Child;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::supervisor::Input;
 use crate::agent::lines::Lines;
-use crate::agent::stream::Interpreter;
+use crate::agent::stream::{Interpreter, Signal};
 use crate::text;
 
 /// Kept of the agent's standard error, in bytes.
@@ -30,18 +29,24 @@ pub(super) fn spawn_writer(child: &mut Child) -> Option<mpsc::Sender<String>> {
     Some(sender)
 }
 
-pub(super) fn spawn_reader(child: &mut Child, interpreter: Arc<Mutex<Interpreter>>, sender: SyncSender<Input>) {
+/// Turns the agent's output into signals. `take` may block, which holds the agent back through the pipe; it says whether
+/// anybody still wants more. `ended` comes last.
+pub(super) fn spawn_reader(
+    child: &mut Child,
+    interpreter: Arc<Mutex<Interpreter>>,
+    mut take: impl FnMut(Vec<Signal>) -> bool + Send + 'static,
+    ended: impl FnOnce() + Send + 'static,
+) {
     let Some(stdout) = child.stdout.take() else { return };
     std::thread::spawn(move || {
         let mut lines = Lines::new(stdout);
         while let Ok(Some(line)) = lines.next_line() {
             let signals = interpreter.lock().unwrap_or_else(PoisonError::into_inner).feed(&line);
-            // A full channel holds the reader back, and through the pipe the agent: memory stays bounded.
-            if sender.send(Input::Signals(signals)).is_err() {
+            if !take(signals) {
                 return;
             }
         }
-        let _ = sender.send(Input::OutputEnded);
+        ended();
     });
 }
 

@@ -162,6 +162,11 @@ pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
     }
 }
 
+/// Takes back an attempt that was never launched.
+pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    disk::remove(&run.folder(mailbox).join("run.json"))
+}
+
 /// Replaces the record of an attempt; unknown fields of the file survive.
 pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let path = run.folder(mailbox).join("run.json");

@@ -1,7 +1,10 @@
 //! Claimed rounds whose lock is free: a supervisor died, a machine was rebooted, a back-off is over. Before anything is
 //! launched, nothing of the old attempt may live: a resume beside an orphan would corrupt the session.
 
+use std::io::{BufRead, BufReader};
+
 use super::ending::{self, Ending};
+use super::events::{Event, EventKind};
 use super::plan;
 use super::processes;
 use super::record::{self, Claimant, Run, State};
@@ -32,6 +35,16 @@ pub enum Recovered {
 
 /// Looks at one round in `running/` and says what is to be done. Creates the next attempt where one is due.
 pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
+    look(mailbox, config, round, time::now())
+}
+
+/// [`recover`] for the claimed round of a workflow, by hand: its back-off is over.
+pub fn take_up(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Recovered>> {
+    let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
+    claimed.map(|round| look(mailbox, config, &round, Time::MAX_UTC)).transpose()
+}
+
+fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Result<Recovered> {
     if !mailbox.round(Folder::Running, round).exists() {
         return Ok(Recovered::Over);
     }
@@ -42,7 +55,7 @@ pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Re
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(Recovered::Over),
         Err(e @ Error::Invalid { .. }) => {
-            intake::quarantine(mailbox, &path, &e.to_string())?;
+            intake::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
             return Ok(Recovered::Over);
         }
         Err(e) => return Err(e),
@@ -67,11 +80,18 @@ pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Re
             false => next(mailbox, &last),
         },
         State::Failed => match last.retry_at {
-            Some(at) if at > time::now() => Ok(Recovered::Later(at)),
-            _ => next(mailbox, &last),
+            Some(at) if at > now => Ok(Recovered::Later(at)),
+            _ => {
+                make_sure_it_is_gone(&last)?;
+                next(mailbox, &last)
+            }
         },
         State::Running => {
             make_sure_it_is_gone(&last)?;
+            if let Some(delivered) = delivered(mailbox, &last) {
+                ending::finish(mailbox, config, last, &delivered)?;
+                return Ok(Recovered::Over);
+            }
             audit::record(mailbox, Entry::of("recovered", round).by("askbox").why("its supervisor died"));
             if last.attempt >= config.relaunch.attempts {
                 ending::finish(mailbox, config, last, &Ending::Failed { why: "its supervisor died".into() })?;
@@ -104,6 +124,24 @@ fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// The receipt that a supervisor wrote down and did not live to act on: its session began and a final result came.
+fn delivered(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
+    let events = BufReader::new(std::fs::File::open(run.folder(mailbox).join("events.jsonl")).ok()?);
+    let mut began = false;
+    for line in events.split(b'\n').map_while(std::io::Result::ok) {
+        match serde_json::from_slice::<Event>(&line).map(|e| e.kind) {
+            Ok(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
+            Ok(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
+                if began && matches!(reason.as_str(), "completed" | "hook_stopped") =>
+            {
+                return Some(Ending::Delivered { text, cost_usd });
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The next attempt: the same session, the same message, a new record. The caller holds the round's lock.

@@ -10,9 +10,12 @@ pub mod edit;
 pub mod inbox;
 #[cfg(feature = "askbox")]
 pub mod init;
+pub mod listing;
 pub mod posting;
 pub mod program;
+pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
+pub mod saving;
 pub mod show;
 pub mod wait;

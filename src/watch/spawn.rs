@@ -45,6 +45,8 @@ impl Watch<'_> {
             .arg("--mailbox")
             .arg(self.mailbox.root())
             .args([run.workflow_id.as_str(), &run.question_id.to_string(), &run.attempt.to_string()])
+            // Where the watcher itself was started by a run: the supervisor belongs to another one.
+            .env_remove("ASKBOX_RUN")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -6,5 +6,7 @@
 mod support;
 
 mod answers;
+mod faults;
 mod fresh;
 mod resume;
+mod surface;

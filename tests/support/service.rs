@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub struct Service {
 
 struct Watcher {
     child: Child,
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
 }
 
 /// One launch of the agent by askbox.
@@ -156,18 +157,18 @@ impl Service {
                 let _sent = sender.send(line);
             }
         });
-        self.watcher = Some(Watcher { child, lines });
+        self.watcher = Some(Watcher { child, lines: Mutex::new(lines) });
         self.wait_line("watching");
     }
 
     /// Waits until the watcher says a line with these words, and returns it.
     #[track_caller]
     pub fn wait_line(&self, words: &str) -> String {
-        let watcher = self.watcher.as_ref().expect("a watcher");
+        let lines = self.watcher.as_ref().expect("a watcher").lines.lock().expect("no panic");
         let end = Instant::now() + LIMIT;
         let mut seen = Vec::new();
         loop {
-            match watcher.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains(words) => return line,
                 Ok(line) => seen.push(line),
                 Err(e) => panic!("the watcher did not say {words:?} ({e}); it said {seen:#?}"),

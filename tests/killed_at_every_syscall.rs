@@ -1,0 +1,190 @@
+//! Promises 1, 2 and 4 under SIGKILL: every program is killed right before each of its system calls that changes or opens
+//! anything, one after the other. Whoever comes next, as a user would, must find nothing lost, doubled or torn.
+
+#[path = "support/faults.rs"]
+mod faults;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use faults::{Place, in_parallel, output, strace, until, words};
+use serde_json::Value;
+
+const CALLS: [&str; 17] = [
+    "openat",
+    "write",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "flock",
+    "fchmod",
+    "chmod",
+    "utimensat",
+    "ftruncate",
+];
+
+/// One place to be killed at: before the `n`th call of this kind.
+struct Point {
+    call: &'static str,
+    n: usize,
+}
+
+/// Every point of a program that runs in a place made by `setup`.
+fn points(setup: &dyn Fn() -> Place, program: &str, args: &[&str]) -> Vec<Point> {
+    let place = setup();
+    let trace = place.root.join("trace");
+    let set = format!("trace={}", CALLS.join(","));
+    let before = strace(&["-qq", "-e", &set, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
+    let out = output(place.wrapped(&before, program).args(args));
+    assert!(out.status.success(), "{program} {args:?}: {}", words(&out));
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    let count = |call: &str| text.lines().filter(|l| l.starts_with(&format!("{call}("))).count();
+    CALLS.iter().flat_map(|call| (1..=count(call)).map(|n| Point { call, n })).collect()
+}
+
+/// Runs a program that is killed at that point. Whether it was: threads may have it a call more or less.
+fn run_killed(place: &Place, point: &Point, program: &str, args: &[&str]) -> (Output, bool) {
+    let (trace, inject) = (format!("trace={}", point.call), format!("inject={}:signal=KILL:when={}", point.call, point.n));
+    let before = strace(&["-qq", "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
+    let out = output(place.wrapped(&before, program).args(args));
+    let killed = out.status.signal() == Some(9);
+    assert!(killed || out.status.success(), "{program} neither died nor succeeded at {} {}: {}", point.call, point.n, words(&out));
+    (out, killed)
+}
+
+/// Kills a program at each of its points in a fresh place; `after` looks at what is left.
+fn at_every_point(setup: &(dyn Fn() -> Place + Sync), program: &str, args: &[&str], after: impl Fn(&Place, &str, &Output) + Sync) {
+    let points = points(setup, program, args);
+    let kills = AtomicUsize::new(0);
+    in_parallel(12, &points, |point| {
+        let place = setup();
+        let (out, killed) = run_killed(&place, point, program, args);
+        kills.fetch_add(usize::from(killed), Ordering::Relaxed);
+        let when = format!("{program} killed before {} number {}", point.call, point.n);
+        place.assert_whole(&when);
+        after(&place, &when, &out);
+        place.assert_whole(&when);
+        assert_eq!(place.orphans(), [], "{when}: processes of runs live");
+    });
+    let kills = kills.into_inner();
+    eprintln!("{program}: killed at {kills} of {} points", points.len());
+    assert!(kills * 10 >= points.len() * 9, "{program}: only {kills} of {} points were reached", points.len());
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).expect("JSON")
+}
+
+fn printed(out: &Output, words: &str) -> bool {
+    String::from_utf8_lossy(&out.stdout).contains(words)
+}
+
+/// The round was delivered, once: by one run, to a model that saw the answer once.
+#[track_caller]
+fn assert_delivered_once(place: &Place, when: &str) {
+    let closed = place.only("closed", "docs.").unwrap_or_else(|| panic!("{when}: the round is not closed"));
+    assert_eq!(json(&closed)["closed"]["state"], "delivered", "{when}");
+    for folder in ["pending", "answered", "running", "parked", "quarantine"] {
+        let left = faults::names(&place.mailbox().join(folder));
+        assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
+    }
+    assert_eq!(place.logged("shown "), 1, "{when}: {:#?}", place.log());
+    assert_eq!(place.logged("violation "), 0, "{when}: {:#?}", place.log());
+    let runs = faults::files(&place.mailbox().join("runs"));
+    let delivered =
+        runs.iter().filter(|(path, _)| path.ends_with("run.json")).filter(|(path, _)| json(path)["state"] == "delivered").count();
+    assert_eq!(delivered, 1, "{when}: attempts that delivered");
+}
+
+#[test]
+fn a_killed_post_is_posted_or_not_and_can_be_repeated() {
+    let post = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"];
+    at_every_point(&Place::new, "ask-post", &post, |place, when, out| {
+        let there = place.mailbox().join("pending/docs.json").exists();
+        assert!(there || !printed(out, "QUESTION_POSTED:docs"), "{when}: an acknowledged question is lost");
+        let first = there.then(|| place.round("docs"));
+        place.ok("ask-post", &post);
+        assert!(first.is_none_or(|first| first == place.round("docs")), "{when}: the question was doubled");
+        place.ok("ask-answer", &["docs", "a"]);
+        place.ok("relaunch", &["docs"]);
+        assert_delivered_once(place, when);
+    });
+}
+
+#[test]
+fn a_killed_answer_counts_or_not_and_never_twice() {
+    let setup = || {
+        let place = Place::new();
+        place.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
+        place
+    };
+    at_every_point(&setup, "ask-answer", &["docs", "a"], |place, when, out| {
+        let acknowledged = printed(out, "docs: answered");
+        // Another one answers differently: exactly one of the two counts, and everybody says the same.
+        let second = place.run("ask-answer", &["docs", "b"]);
+        let winner = match second.status.code() {
+            Some(0) => "b",
+            Some(4) => "a",
+            other => panic!("{when}: the second answer ends with {other:?}: {}", words(&second)),
+        };
+        assert!(winner == "a" || !acknowledged, "{when}: an acknowledged answer was replaced");
+        assert_eq!(json(&place.mailbox().join("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
+        place.ok("relaunch", &["docs"]);
+        assert_delivered_once(place, when);
+        let closed = place.only("closed", "docs.").expect("asserted above");
+        assert_eq!(json(&closed)["answer"]["value"], winner, "{when}");
+    });
+}
+
+#[test]
+fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
+    let setup = || {
+        let place = Place::new();
+        place.ok("checkpoint", &["save", "docs", "--step", "old"]);
+        place
+    };
+    at_every_point(&setup, "checkpoint", &["save", "docs", "--step", "new"], |place, when, out| {
+        let step = place.ok("checkpoint", &["get", "docs", "current_step"]);
+        assert!(["old\n", "new\n"].contains(&step.as_str()), "{when}: {step}");
+        assert!(step == "new\n" || !printed(out, "docs.json"), "{when}: an acknowledged checkpoint is lost");
+        place.ok("checkpoint", &["save", "docs", "--step", "new"]);
+        assert_eq!(place.ok("checkpoint", &["get", "docs", "current_step"]), "new\n", "{when}");
+    });
+}
+
+fn answered() -> Place {
+    let place = Place::new();
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+    place.ok("ask-answer", &["docs", "a"]);
+    place
+}
+
+#[test]
+fn a_run_killed_from_claim_to_close_is_finished_by_the_next_watcher() {
+    at_every_point(&answered, "relaunch", &["docs"], |place, when, _| {
+        let watcher = place.watcher();
+        until(when, || place.only("closed", "docs.").is_some() && faults::names(&place.mailbox().join("running")).is_empty());
+        watcher.kill();
+        assert_delivered_once(place, when);
+    });
+}
+
+#[test]
+fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
+    at_every_point(&answered, "relaunch", &["docs"], |place, when, _| {
+        if place.only("closed", "docs.").is_none() {
+            place.ok("relaunch", &["docs"]);
+        }
+        assert_delivered_once(place, when);
+    });
+}
