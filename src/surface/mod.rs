@@ -5,6 +5,8 @@ pub mod args;
 pub mod ask_user;
 #[cfg(feature = "askbox")]
 pub mod demo;
+#[cfg(feature = "askbox")]
+pub mod doctor;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
