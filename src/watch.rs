@@ -91,6 +91,8 @@ pub struct Watch<'a> {
     ready: VecDeque<Run>,
     live: HashSet<RoundId>,
     timers: std::collections::BTreeSet<Timer>,
+    /// Answered workflows that wait for the end of another workflow's run.
+    behind: Vec<(RoundId, WorkflowId)>,
     /// When to look again at a path.
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
@@ -139,6 +141,7 @@ impl<'a> Watch<'a> {
             ready: VecDeque::new(),
             live: HashSet::new(),
             timers: std::collections::BTreeSet::new(),
+            behind: Vec::new(),
             looks: HashMap::new(),
             sweep: Vec::new(),
             known: HashMap::new(),
@@ -200,6 +203,10 @@ impl<'a> Watch<'a> {
                 self.recover(&round);
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
+                let behind = std::mem::take(&mut self.behind);
+                let (now, still): (Vec<_>, Vec<_>) = behind.into_iter().partition(|(of, _)| *of == round);
+                self.behind = still;
+                now.iter().for_each(|(_, workflow)| self.enqueue(workflow));
             }
             Input::Stop => {}
         }
@@ -382,10 +389,12 @@ impl<'a> Watch<'a> {
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
                 // Its end brings the answer back into the queue; where it has ended meanwhile, a second look does.
-                Ok(Err(Refused::Busy(round))) => {
+                Ok(Err(Refused::Busy(round) | Refused::AskerAtWork(round))) => {
                     self.recover(&round);
                     if !self.mailbox.round(Folder::Running, &round).exists() {
                         self.look_later(answered, Duration::ZERO);
+                    } else if round.workflow != workflow && !self.behind.iter().any(|(_, w)| *w == workflow) {
+                        self.behind.push((round, workflow));
                     }
                 }
                 Err(e @ Error::Conflict { .. }) => self.tell(&e),
