@@ -21,6 +21,7 @@ use crate::run::recovery::{self, Recovered};
 use crate::time::{self, Time};
 
 mod dates;
+pub mod presence;
 mod spawn;
 mod wait;
 
@@ -83,6 +84,7 @@ pub struct Watch<'a> {
     sender: Sender<Input>,
     say: Say<'a>,
     _hints: Hints,
+    _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
     queue: BTreeMap<(Time, WorkflowId), ()>,
     /// Attempts to launch, recovered or due again.
@@ -124,6 +126,7 @@ impl<'a> Watch<'a> {
         if let Some(above) = mailbox.root().parent() {
             let _ = hints.watch(above);
         }
+        let presence = presence::announce(&mailbox)?;
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {
             identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
@@ -133,6 +136,7 @@ impl<'a> Watch<'a> {
             sender,
             say,
             _hints: hints,
+            _presence: presence,
             queue: BTreeMap::new(),
             ready: VecDeque::new(),
             live: HashSet::new(),
