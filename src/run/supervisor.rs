@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
+use super::costs::{Allowance, Book};
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
+use super::failure::Class;
 use super::ladder::Request;
 use super::launch::{self, Start};
 use super::pipes;
@@ -75,16 +77,23 @@ pub fn supervise(
     let folder = run.folder(mailbox);
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
     let tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
-    let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None };
+    let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     stoppable(Stopper(sender.clone()));
     let waker = sender.clone();
     stop::listen(&folder, move || drop(waker.send(Input::Woken)))?;
-    let ending = match start(mailbox, config, &mut run, &mut log, sender) {
+    let (allowance, ending) = match Allowance::of(mailbox, config, &run) {
+        Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
+        Ok(allowance) => {
+            let refusal = allowance.refusal().map(|why| Ending::Refused { class: Class::Budget, why });
+            (allowance, refusal)
+        }
+    };
+    let ending = ending.unwrap_or_else(|| match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
         Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
         Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() },
         Err(e) => Ending::Failed { why: e.to_string() },
-    };
+    });
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     match processes::end(|t| t == token, processes::TERM_GRACE) {
@@ -92,12 +101,9 @@ pub fn supervise(
         Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
         Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
     }
-    match &ending {
-        Ending::Hopeless { why } => log.event(EventKind::Parked { why: why.clone() }),
-        Ending::Failed { why } => log.note(format!("failed: {why}")),
-        _ => {}
-    }
-    let run = finish(mailbox, config, run, &ending, &mut log)?;
+    run.cost_usd = log.book.total();
+    let run = finish(mailbox, config, run, &allowance.named(ending), &mut log)?;
+    log.ended(&run);
     drop(lock);
     match log.failed {
         Some(e) => Err(Error::Io { action: "write", path: folder.join("events.jsonl"), source: e }),
@@ -140,11 +146,15 @@ pub(super) struct Log<'a> {
     writer: EventWriter<File>,
     observe: &'a mut dyn FnMut(&Event),
     failed: Option<std::io::Error>,
+    book: Book,
 }
 
 impl Log<'_> {
     pub(super) fn event(&mut self, kind: EventKind) {
         let at = time::now();
+        if let Err(e) = self.book.take(at, &kind) {
+            let _ = self.writer.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
+        }
         match self.writer.append(at, &kind) {
             Ok(seq) => (self.observe)(&Event { seq, at, kind }),
             // A full disk must not stop the agent's work: the run goes on, the error is told at the end.
@@ -158,6 +168,21 @@ impl Log<'_> {
     pub(super) fn note(&mut self, text: impl Into<String>) {
         self.event(EventKind::Note { text: text.into() });
     }
+
+    /// What becomes of a run that failed.
+    fn ended(&mut self, run: &Run) {
+        let why = run.why.clone().unwrap_or_default();
+        match (run.state, run.retry_at) {
+            (State::Parked, _) => self.event(EventKind::Parked { why }),
+            (State::Failed, Some(at)) if run.is_throttled() => {
+                let wait = (at - time::now()).num_milliseconds();
+                let delay_ms = u64::try_from(wait).unwrap_or(0);
+                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why });
+            }
+            (State::Failed, _) => self.note(format!("failed: {why}")),
+            _ => {}
+        }
+    }
 }
 
 /// A started agent.
@@ -169,7 +194,14 @@ pub(super) struct Agent {
     pub(super) start: Start,
 }
 
-fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, sender: SyncSender<Input>) -> Result<Agent> {
+fn start(
+    mailbox: &Mailbox,
+    config: &Config,
+    run: &mut Run,
+    log: &mut Log<'_>,
+    sender: SyncSender<Input>,
+    allowance: &Allowance,
+) -> Result<Agent> {
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
     let start = launch::start_of(run);
@@ -182,7 +214,7 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
         log.note(why.clone());
     }
     let message = prompt::message(mailbox, config, &document.typed, run)?;
-    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let call = allowance.limit(launch::invocation(mailbox, &document.typed, run, &runner, &start), config.limits.turns);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
     // Durable before the launch: recovery must know that there may be a process.
     run.state = State::Running;

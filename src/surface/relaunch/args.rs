@@ -55,10 +55,14 @@ Several watchers on one mailbox are safe: each answer is claimed once.")]
     #[command(after_long_help = "Examples:
   $ relaunch status
   $ relaunch status docs-42 --json | jq -r .state
+  $ relaunch status --summary --json | jq .queue
 
-States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
+States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
 delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
+        /// Everything at a glance, for monitoring: counts, the oldest question, whether the queue is paused, the day's costs
+        #[arg(long, conflicts_with = "id")]
+        summary: bool,
         /// The workflow; all that are not over where it is left out
         id: Option<String>,
     },

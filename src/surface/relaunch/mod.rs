@@ -4,5 +4,6 @@ pub mod args;
 pub mod deliver;
 pub mod follow;
 pub mod foreground;
+pub mod monitor;
 pub mod service;
 pub mod table;

@@ -1,5 +1,6 @@
 //! `relaunch status`: a table for people, JSON for programs.
 
+use super::monitor;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
@@ -12,11 +13,13 @@ use crate::time;
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     match workflow {
         Some(workflow) => {
-            let status = status::of(mailbox, workflow)?;
+            let mut status = status::of(mailbox, workflow)?;
+            monitor::explain(mailbox, std::slice::from_mut(&mut status))?;
             if json { program::print_json(&status)? } else { program::print_words(&details(&status))? }
         }
         None => {
-            let all = status::open(mailbox)?;
+            let mut all = status::open(mailbox)?;
+            monitor::explain(mailbox, &mut all)?;
             if json {
                 // One object a line: a stream for `jq`, however many there are.
                 all.iter().try_for_each(program::print_json)?;
@@ -66,6 +69,8 @@ fn details(status: &Status) -> String {
     line("session", status.session_id.map(|s| s.to_string()));
     line("retry at", status.retry_at.map(time::rfc3339));
     line("why", status.why.clone());
+    line("to do", status.todo.clone());
+    line("cost", status.cost_usd.map(|c| format!("${c:.4}")));
     line("result", status.result.clone());
     out
 }
