@@ -19,5 +19,7 @@ pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
 pub mod saving;
+#[cfg(feature = "askbox")]
+pub mod service_files;
 pub mod show;
 pub mod wait;

@@ -131,7 +131,10 @@ impl Watch<'_> {
     /// The run of a round is not live any more.
     pub(super) fn ended(&mut self, round: &RoundId) {
         match record::latest(&self.mailbox, round) {
-            Ok(Some(run)) => self.observe(&run),
+            Ok(Some(run)) => {
+                self.metrics.count(&run);
+                self.observe(&run);
+            }
             Ok(None) => {}
             Err(e) => crate::log::error(&e),
         }
@@ -157,7 +160,6 @@ impl Watch<'_> {
                 Change::None
             }
         };
-        self.metrics.count(run);
         match change {
             Change::None => {}
             Change::Closed => self.resumed("a run was delivered"),
