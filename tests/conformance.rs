@@ -1,5 +1,6 @@
 //! The same promises from `ask-post` and `checkpoint save` and from their twin for a bare POSIX shell, `share/ask.sh`, under
 //! every shell there is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/home.rs"]
 #[allow(dead_code)]

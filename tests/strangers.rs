@@ -1,4 +1,5 @@
 //! Strangers at the mailbox: bash with `cat`, `jq` and `mv`, none of our tools, against a real watcher and a fake agent.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/home.rs"]
 #[allow(dead_code)]
@@ -45,10 +46,7 @@ fn the_first_sketchs_snippets_run_verbatim_and_launch_the_agent_once() {
     fs::create_dir(home.path("bin")).unwrap();
     home.sh("printf '#!/bin/sh\\n' > bin/claude && chmod +x bin/claude");
     let watcher = home.watch();
-    home.agent_does(
-        &id,
-        &format!("bash -c '. \"$FAKE_DIR/resume.sh\"; echo \"$USER_CHOICE|$CURRENT_STEP|$PROPOSED_CHANGES|$BACKUP|$ORIGINAL\"'"),
-    );
+    home.agent_does(&id, "bash -c '. \"$FAKE_DIR/resume.sh\"; echo \"$USER_CHOICE|$CURRENT_STEP|$PROPOSED_CHANGES|$BACKUP|$ORIGINAL\"'");
     fs::write(home.path("fake/resume.sh"), RESUME).unwrap();
 
     assert_eq!(home.sh_as(&id, ASK), format!("QUESTION_POSTED:{id}\n"));
