@@ -382,3 +382,14 @@ fn the_mailbox_is_found_alike_and_one_that_others_may_write_is_refused() {
         exits(client, &client.post(home, &["-w", "v", "Q?", "--mailbox", home.path("link").to_str().unwrap()]), 1);
     });
 }
+
+#[test]
+fn the_script_has_nothing_that_shellcheck_minds() {
+    let Some(shellcheck) = find("shellcheck") else {
+        eprintln!("shellcheck is missing: not checked");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("share/ask.sh");
+    let output = Command::new(shellcheck).args(["-s", "sh"]).arg(script).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
