@@ -199,6 +199,10 @@ impl<'a> Watch<'a> {
             self.enqueue(&workflow);
         }
         self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
+        for workflow in intake::moved_aside(&self.mailbox) {
+            let settled = self.mailbox.lock(&workflow).and_then(|lock| intake::settle(&self.mailbox, &lock));
+            settled.unwrap_or_else(|e| self.tell(&e));
+        }
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             // Bodies are read later, when nothing else is to be done.

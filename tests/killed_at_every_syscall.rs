@@ -97,6 +97,8 @@ fn assert_delivered_once(place: &Place, when: &str) {
         let left = faults::names(&place.mailbox().join(folder));
         assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
     }
+    let aside = faults::files(&place.mailbox().join("pending")).into_keys().find(|p| p.display().to_string().contains("retired"));
+    assert_eq!(aside, None, "{when}: a transition stayed half done");
     assert_eq!(place.logged("shown "), 1, "{when}: {:#?}", place.log());
     assert_eq!(place.logged("violation "), 0, "{when}: {:#?}", place.log());
     let runs = faults::files(&place.mailbox().join("runs"));
@@ -187,4 +189,20 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
         }
         assert_delivered_once(place, when);
     });
+}
+
+/// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
+/// was killed: the watcher brings it back.
+#[test]
+fn a_newer_question_that_was_moved_aside_is_brought_back() {
+    let place = Place::new();
+    place.make_mailbox();
+    let aside = place.mailbox().join("pending/.tmp-retired.docs.json");
+    std::fs::write(aside, r#"{"workflow_id":"docs","question":"Next?","options":{"a":"A"}}"#).expect("a question");
+    let watcher = place.watcher();
+    until("it is pending again", || place.state("docs") == "pending");
+    place.ok("ask-answer", &["docs", "a"]);
+    until("it is delivered", || place.only("closed", "docs.").is_some());
+    watcher.kill();
+    assert_delivered_once(&place, "moved aside");
 }

@@ -72,6 +72,7 @@ pub fn is_over(mailbox: &Mailbox, round: &RoundId) -> bool {
 /// Completes what was left half done for one workflow. Cheap where there is nothing to do; first step of every transition.
 pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
     let workflow = lock.workflow();
+    put_back(mailbox, workflow)?;
     let pending = match read_pending(mailbox, workflow) {
         Ok(document) => document,
         // Nothing there, or not readable: the latter is the watcher's and the doctor's to judge, with patience.
@@ -101,7 +102,7 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
 /// since we looked. It is moved aside first, then read, and put back if it is another round's.
 pub fn retire_pending(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let path = mailbox.document(Folder::Pending, &round.workflow);
-    let aside = mailbox.folder(Folder::Pending).join(format!("{}retired.{round}", disk::TEMPORARY_PREFIX));
+    let aside = aside(mailbox, &round.workflow);
     match std::fs::rename(&path, &aside) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         other => other.io("move", &path)?,
@@ -115,6 +116,41 @@ pub fn retire_pending(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
         return Ok(());
     }
     disk::remove(&aside)
+}
+
+/// Where [`retire_pending`] looks at what it takes away.
+fn aside(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
+    mailbox.folder(Folder::Pending).join(format!("{RETIRED}{}", workflow.file_name()))
+}
+
+/// How such names begin.
+const RETIRED: &str = ".tmp-retired.";
+
+/// Completes a [`retire_pending`] that was killed: what it had moved aside is the copy of a round that was answered, and goes,
+/// or something newer, and goes back.
+fn put_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
+    let aside = aside(mailbox, workflow);
+    if aside.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let answered = read_round_file(&mailbox.document(Folder::Answered, workflow)).ok();
+    let answered = answered.and_then(|d| round_of(mailbox, &d.typed).ok());
+    let round = read_question(&aside, MAX_QUESTION).ok().and_then(|d| round_of(mailbox, &d.typed).ok());
+    if round.is_some_and(|round| answered.as_ref() == Some(&round) || is_over(mailbox, &round)) {
+        return disk::remove(&aside);
+    }
+    let path = mailbox.document(Folder::Pending, workflow);
+    if disk::rename(&aside, &path)? == Placed::Taken {
+        quarantine(mailbox, &aside, "it was moved aside, and pending/ holds another question by now")?;
+    }
+    Ok(())
+}
+
+/// The workflows of which something was moved aside and is still there: nothing else leads to them.
+#[must_use]
+pub fn moved_aside(mailbox: &Mailbox) -> Vec<WorkflowId> {
+    let entries = std::fs::read_dir(mailbox.folder(Folder::Pending)).into_iter().flatten().flatten();
+    entries.filter_map(|e| WorkflowId::from_file_name(e.file_name().to_str()?.strip_prefix(RETIRED)?)).collect()
 }
 
 /// What lies in `answered/`.
