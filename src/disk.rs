@@ -160,7 +160,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
         Err(e) => return Err(e.into()).io("replace", path),
     }
     // The temporary name holds the old content now, and goes when it is dropped.
-    sync_folder(folder).inspect_err(|_| drop(exchange()))
+    sync_folder(folder).inspect_err(|_| {
+        let _ = exchange();
+    })
 }
 
 /// Renames durably, never replaces, and syncs both folders.
