@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use askbox::error::{Error, Result};
 use askbox::id::{QuestionId, WorkflowId};
-use askbox::mailbox::{Answer, AnswerValue, Mailbox, answer, close, list};
+use askbox::mailbox::{Answer, AnswerValue, Mailbox, answer, close};
 use askbox::surface::args::ask_answer::{AskAnswer, Command};
-use askbox::surface::{answering, ask_user, edit, program, show};
-use askbox::time;
-use serde_json::{Value, json, value::RawValue};
+use askbox::surface::{answering, ask_user, edit, listing, program, show};
+use serde_json::{json, value::RawValue};
 
 const CHANNEL: &str = "ask-answer";
 
@@ -21,7 +20,7 @@ fn run(args: AskAnswer) -> Result<u8> {
     match &args.command {
         None if args.reply.id.is_none() => return inbox(&args, &by),
         None => reply(&args, &by)?,
-        Some(Command::List) => pending(&args.common.open()?, args.common.json)?,
+        Some(Command::List) => listing::pending(&args.common.open()?, args.common.json)?,
         Some(Command::Show { id, format }) => look(&args, id, format.as_deref())?,
         Some(Command::Decline { id, note, round }) => {
             let id = program::workflow(id)?;
@@ -54,7 +53,7 @@ fn reply(args: &AskAnswer, by: &str) -> Result<()> {
     let mut answer = match &args.reply.file {
         Some(file) => {
             let bytes = program::read_input(file, answering::MAX_JSON)?;
-            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| e.in_file(file))?
+            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| program::in_input(file, e))?
         }
         None => Answer::value(answering::from_words(question, &args.reply.answer)?, by, CHANNEL),
     };
@@ -78,41 +77,6 @@ fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<Ques
         }));
     }
     program::print_words(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {words}\n") })
-}
-
-/// `ask-answer list`
-fn pending(mailbox: &Mailbox, as_json: bool) -> Result<()> {
-    let pending = list::pending(mailbox)?;
-    if as_json {
-        let objects: Vec<Value> = pending
-            .iter()
-            .map(|p| match &p.document {
-                Ok(d) => json!({
-                    "workflow_id": p.workflow, "question_id": d.typed.question_id, "title": d.typed.title(), "asked_by": d.typed.asked_by,
-                    "timestamp": d.typed.timestamp, "priority": d.typed.priority.unwrap_or(0), "expires_at": d.typed.expires_at,
-                    "overdue": show::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
-                }),
-                Err(e) => json!({"workflow_id": p.workflow, "error": program::message(e)}),
-            })
-            .collect();
-        return program::print_json(&objects);
-    }
-    let rows: Vec<[String; 4]> = pending
-        .iter()
-        .map(|p| match &p.document {
-            Ok(d) => [
-                p.workflow.to_string(),
-                show::age(&d.typed),
-                askbox::text::excerpt(d.typed.asked_by.as_deref().unwrap_or("-"), 24),
-                show::headline(&d.typed),
-            ],
-            Err(e) => [p.workflow.to_string(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
-        })
-        .collect();
-    if rows.is_empty() {
-        program::say("no question is pending\n");
-    }
-    program::print_words(&show::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows))
 }
 
 /// `ask-answer show ID`

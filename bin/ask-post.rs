@@ -5,15 +5,13 @@ use std::process::ExitCode;
 
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
-use askbox::mailbox::answer::Outcome;
 use askbox::mailbox::options::Choice;
-use askbox::mailbox::post::{self, IfPending, Receipt};
+use askbox::mailbox::post::{self, IfPending};
 use askbox::mailbox::question::MAX_QUESTION;
-use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
+use askbox::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
 use askbox::surface::args::ask_post::AskPost;
-use askbox::surface::{posting, program, wait};
+use askbox::surface::{posting, program, receipt, wait};
 use askbox::time::{self, Span};
-use serde_json::json;
 
 fn main() -> ExitCode {
     program::main(run)
@@ -30,19 +28,31 @@ fn run(args: AskPost) -> Result<u8> {
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
     document.update()?;
+    let id = document.typed.workflow_id.clone();
+    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
+    let waiter = match patience.map(|patience| wait::begin(&mailbox, &id).map(|waiter| (waiter, patience))) {
+        None => None,
+        Some(Ok(waiter)) => Some(waiter),
+        Some(Err(e @ Error::Conflict { .. })) => return Err(e),
+        // The way without --wait goes on working.
+        Some(Err(e)) => {
+            could_not_wait(&e);
+            None
+        }
+    };
     let receipt = post::post_document(&mailbox, document, if_pending)?;
-    match patience {
-        None => acknowledge(&args, &receipt, "posted").map(|()| 0),
-        Some(patience) => match wait::wait(&mailbox, &receipt.round, patience, |answer| hand_over(&args, &receipt, answer)) {
-            Ok(Some(status)) => Ok(status),
-            Ok(None) => acknowledge(&args, &receipt, "pending").map(|()| 0),
-            Err(e @ Error::Conflict { .. }) => Err(e),
-            // The question is safe, and the way without --wait goes on working.
-            Err(e) => {
-                program::warn(&format!("could not wait: {}", program::message(&e)));
-                acknowledge(&args, &receipt, "pending").map(|()| 0)
-            }
-        },
+    let Some((waiter, patience)) = waiter else {
+        return receipt::acknowledge(&args.common, &receipt, if patience.is_some() { "pending" } else { "posted" }).map(|()| 0);
+    };
+    match wait::wait(waiter, &mailbox, &receipt.round, patience, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
+        Ok(Some(status)) => Ok(status),
+        Ok(None) => receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0),
+        Err(e @ Error::Conflict { .. }) => Err(e),
+        // The question is safe.
+        Err(e) => {
+            could_not_wait(&e);
+            receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+        }
     }
 }
 
@@ -52,7 +62,7 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
     let fallback = || Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate));
     if let Some(file) = &args.file {
         let bytes = program::read_input(file, MAX_QUESTION)?;
-        return posting::parse(&bytes, given, fallback).map_err(|e| e.in_file(file));
+        return posting::parse(&bytes, given, fallback).map_err(|e| program::in_input(file, e));
     }
     let text = match args.question.as_deref() {
         Some("-") => program::read_stdin_text(MAX_QUESTION)?,
@@ -101,52 +111,21 @@ fn word<T: serde::de::DeserializeOwned>(word: Option<&str>) -> Result<Option<T>>
     word.map(read).transpose()
 }
 
-fn acknowledge(args: &AskPost, receipt: &Receipt, state: &str) -> Result<()> {
-    if !args.common.json {
-        return program::print(&format!("QUESTION_POSTED:{}\n", receipt.round.workflow));
-    }
-    program::print_json(&json!({
-        "state": state, "workflow_id": receipt.round.workflow, "question_id": receipt.round.question, "repeated": receipt.repeated,
-    }))
-}
-
-/// The answer came in time: its bare value, and nothing else, on standard output.
-fn hand_over(args: &AskPost, receipt: &Receipt, answer: &Answer) -> Result<u8> {
-    let declined = answer.outcome == Outcome::Declined;
-    if args.common.json {
-        program::print_json(&json!({
-            "state": if declined { "declined" } else { "answered" },
-            "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
-            "value": answer.value.as_ref().map(AnswerValue::to_json), "by": answer.by, "note": answer.note,
-        }))?;
-    } else if declined {
-        program::say(&format!("declined: {}\n", askbox::text::one_line(answer.note.as_deref().unwrap_or("the user does not answer this"))));
-    } else {
-        program::print_value(&answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default())?;
-    }
-    Ok(if declined { 4 } else { 0 })
-}
-
 /// Many questions in one process: each is posted or refused for itself.
 fn many(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let bytes = program::read_input(file, posting::MAX_BATCH)?;
-    let items = posting::split(&bytes).map_err(|e| e.in_file(file))?;
+    let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
     let mailbox = args.common.open_or_create()?;
     let read = |raw: &serde_json::value::RawValue| -> Result<QuestionDocument> { one_of_many(args, &mailbox, raw.get().as_bytes()) };
     let results = post::post_many(&mailbox, items.iter().map(|raw| read(raw)).collect(), if_pending)?;
     let mut status = 0;
     for (n, result) in results.iter().enumerate() {
         match result {
-            Ok(receipt) => acknowledge(args, receipt, "posted")?,
+            Ok(receipt) => receipt::acknowledge(&args.common, receipt, "posted")?,
             Err(e) => {
                 status = if status == 0 { e.exit_code() } else { status };
-                if args.common.json {
-                    let error =
-                        json!({"state": "failed", "n": n, "error": program::message(e), "hint": e.hint(), "exit_code": e.exit_code()});
-                    program::print_json(&error)?;
-                }
-                program::say(&format!("error: [{n}]: {}\nhint: {}\n", program::message(e), askbox::text::one_line(&e.hint())));
+                receipt::refuse(&args.common, n, e)?;
             }
         }
     }

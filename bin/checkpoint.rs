@@ -1,16 +1,15 @@
 //! `checkpoint`: saves and reads the state that a fresh process resumes from.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use askbox::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
-use askbox::mailbox::{Folder, Mailbox, list};
-use askbox::surface::args::checkpoint::{Checkpoint, Command, Save};
-use askbox::surface::{program, show};
-use serde_json::{Map, Value, json};
+use askbox::mailbox::{Folder, Mailbox};
+use askbox::surface::args::checkpoint::{Checkpoint, Command};
+use askbox::surface::{listing, program, saving, show};
+use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     program::main(run)
@@ -26,8 +25,10 @@ fn run(args: Checkpoint) -> Result<u8> {
     match command {
         Command::Save(save) => {
             let id = or_env(save.id.as_deref(), "save")?;
-            let bytes = content(&save)?;
-            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes)?;
+            let bytes = saving::content(&save)?;
+            let file = save.file.as_deref().unwrap_or(Path::new("-"));
+            let named = |e| if save.has_fields() && save.file.is_none() { e } else { program::in_input(file, e) };
+            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
             if common.json {
                 program::print_json(&json!({"workflow_id": id, "path": path}))?;
             } else {
@@ -83,7 +84,7 @@ fn run(args: Checkpoint) -> Result<u8> {
             checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
             program::print_words(&format!("valid: {}\n", path.display()))?;
         }
-        Command::List => all(&common.open()?, common.json)?,
+        Command::List => listing::checkpoints(&common.open()?, common.json)?,
         Command::Rm { id } => checkpoint::remove(&common.open()?, &program::workflow(&id)?)?,
     }
     Ok(0)
@@ -104,79 +105,4 @@ fn missing(e: Error, path: &Path) -> Error {
 fn print_document(document: &CheckpointDocument) -> Result<()> {
     let text = String::from_utf8_lossy(&document.to_bytes()).into_owned();
     program::print(&askbox::text::escape_json(&text))
-}
-
-/// What `save` is to save: the flags, on top of a file or standard input where there are no flags.
-fn content(save: &Save) -> Result<Vec<u8>> {
-    let mut base = match &save.file {
-        Some(file) => program::read_input(file, MAX_CHECKPOINT)?,
-        None if save.has_fields() => b"{}".to_vec(),
-        None if std::io::stdin().is_terminal() => {
-            return Err(Error::usage("nothing to save", "pipe JSON in, name a --file, or say where you are: --step NAME"));
-        }
-        None => program::read_input(Path::new("-"), MAX_CHECKPOINT)?,
-    };
-    if save.has_fields() {
-        let file = save.file.as_deref().unwrap_or(Path::new("-"));
-        let mut document = CheckpointDocument::parse(&base).map_err(|e| e.in_file(file))?;
-        let fields = &mut document.typed;
-        let text = |new: &Option<String>, old: &mut Option<String>| *old = new.clone().or(old.take());
-        text(&save.step, &mut fields.current_step);
-        text(&save.context, &mut fields.context);
-        text(&save.next_action, &mut fields.next_action);
-        text(&save.kind, &mut fields.workflow_type);
-        fields.completed_steps.extend(save.completed.iter().cloned());
-        fields.pending_steps.extend(save.pending.iter().cloned());
-        put_pairs("--file-ref", &save.file_ref, &mut fields.files)?;
-        // The next process may run elsewhere.
-        for value in fields.files.values_mut() {
-            if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
-                *value = absolute.display().to_string().into();
-            }
-        }
-        put_pairs("--state", &save.state, &mut fields.state_variables)?;
-        document.update()?;
-        base = document.to_bytes();
-    }
-    Ok(base)
-}
-
-fn put_pairs(flag: &str, pairs: &[String], into: &mut Map<String, Value>) -> Result<()> {
-    for pair in pairs {
-        match pair.split_once('=') {
-            Some((key, value)) if !key.is_empty() => drop(into.insert(key.into(), value.into())),
-            _ => {
-                let shown = askbox::text::excerpt(pair, 40);
-                return Err(Error::usage(format!("{flag}: `{shown}` is no KEY=VALUE"), format!("write it as {flag} KEY=VALUE")));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn all(mailbox: &Mailbox, as_json: bool) -> Result<()> {
-    let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
-    ids.sort();
-    let mut rows = Vec::new();
-    let mut objects = Vec::new();
-    for id in ids {
-        let path = checkpoint::path(mailbox, &id);
-        let read = checkpoint::read_for(&path, &id);
-        if as_json {
-            objects.push(match &read {
-                Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),
-                Err(e) => json!({"workflow_id": id, "path": path, "error": program::message(e)}),
-            });
-        } else {
-            let step = match &read {
-                Ok(d) => d.typed.current_step.clone().unwrap_or_else(|| "-".into()),
-                Err(e) => format!("unreadable: {}", program::message(e)),
-            };
-            rows.push([id.to_string(), show::age_of(&path), step]);
-        }
-    }
-    if as_json {
-        return program::print_json(&objects);
-    }
-    program::print_words(&show::table(["WORKFLOW", "AGE", "STEP"], &rows))
 }

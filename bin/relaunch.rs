@@ -31,6 +31,11 @@ fn run(args: Args) -> Result<u8> {
             Command::Status { id } => table::show(&mailbox()?, id.as_deref().map(program::workflow).transpose()?.as_ref(), json),
             Command::Logs { id, follow } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, 0, json),
             Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
+            Command::Run { file, workflow, stream } => {
+                let workflow = workflow.as_deref().map(program::workflow).transpose()?;
+                deliver::run_task(&args.common.open_or_create()?, &file, workflow, json || stream)
+            }
+            Command::Stop { id, grace, report, now } => deliver::stop(&mailbox()?, &program::workflow(&id)?, grace.as_deref(), report, now),
             Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
             Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
             Command::Drop { id, why } => {

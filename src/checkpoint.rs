@@ -77,9 +77,18 @@ pub fn read_for(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument
     }
 }
 
-/// Writes the answer into a checkpoint, durably; everything else in it stays as it is.
+/// Writes the answer into a checkpoint, durably; everything else in it stays as it is. The path came from a question, so the
+/// file must say itself that it is this workflow's checkpoint: no other JSON file of the user's is ever written to.
 pub fn set_user_answer(path: &Path, workflow: &WorkflowId, round: QuestionId, value: &Value) -> Result<()> {
     let mut document = read_for(path, workflow)?;
+    if document.typed.workflow_id.is_none() {
+        return Err(Error::invalid(
+            "workflow_id",
+            "is missing",
+            "only a checkpoint that names its workflow gets the answer written into it",
+        )
+        .in_file(path));
+    }
     document.set_field("user_answer", value)?;
     document.set_field("user_answer_to", &round)?;
     disk::replace(path, &document.to_bytes())
@@ -164,14 +173,11 @@ pub fn step(mailbox: &Mailbox, workflow: &WorkflowId, next: &str) -> Result<()> 
             document.typed.completed_steps.push(done);
         }
         document.typed.current_step = Some(next.to_owned());
-        let steps = &mut document.typed.pending_steps;
-        if let Some(n) = steps.iter().position(|s| s == next) {
-            steps.remove(n);
-            if steps.is_empty() {
-                document.set_field("pending_steps", &Vec::<String>::new())?;
-            }
-        }
-        document.update()
+        document.typed.pending_steps.retain(|s| s != next);
+        let none_left = document.typed.pending_steps.is_empty() && document.field("pending_steps").is_some();
+        document.update()?;
+        // An empty list says more than a missing one.
+        if none_left { document.set_field("pending_steps", &Vec::<String>::new()) } else { Ok(()) }
     })
 }
 

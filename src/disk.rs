@@ -12,7 +12,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
 use rustix::fs::{OFlags, RenameFlags};
@@ -47,6 +47,10 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
         Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
+        }
+        // A socket cannot be opened at all, nor can a device without a driver.
+        Err(e) if matches!(rustix::io::Errno::from_io_error(&e), Some(rustix::io::Errno::NXIO | rustix::io::Errno::NODEV)) => {
+            return Err(invalid("is no regular file".into(), "put a regular file there"));
         }
         other => other.io("open", path)?,
     };
@@ -116,10 +120,12 @@ impl Staged<'_> {
 /// # Errors
 /// Where the system refuses one of them, none is there.
 pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Placed>> {
-    // Paths, not open files: there may be more of them than a process may open.
     let mut written = Vec::with_capacity(files.len());
-    for (_, bytes) in files {
-        written.push(write_temporary(folder, bytes, 0o600)?.into_temp_path());
+    // In portions: there may be more of them than a process may hold open.
+    for portion in files.chunks(SYNCED_TOGETHER) {
+        let open = portion.iter().map(|(_, bytes)| write_unsynced(folder, bytes, 0o600)).collect::<Result<Vec<_>>>()?;
+        sync_together(folder, &open)?;
+        written.extend(open.into_iter().map(tempfile::NamedTempFile::into_temp_path));
     }
     let mut placed = Vec::with_capacity(files.len());
     let take_back = |placed: &[Placed]| {
@@ -163,6 +169,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_folder(folder).inspect_err(|_| {
         let _ = exchange();
     })
+}
+
+/// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.
+pub fn replace_dated(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<()> {
+    let folder = parent(path)?;
+    let temporary = write_temporary(folder, bytes, 0o600)?;
+    temporary.as_file().set_modified(changed).and_then(|()| temporary.as_file().sync_all()).io("date a file in", folder)?;
+    temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+    sync_folder(folder)
 }
 
 /// Renames durably, never replaces, and syncs both folders.
@@ -232,16 +247,20 @@ pub fn open_append(path: &Path) -> Result<File> {
 
 /// Makes a folder of mode 0700 and everything above it that is missing, durably.
 pub fn create_folder(path: &Path) -> Result<()> {
+    match create_folder_in(path) {
+        Err(e) if e.is_missing_file() => {
+            create_folder(parent(path)?)?;
+            create_folder_in(path)
+        }
+        other => other,
+    }
+}
+
+/// [`create_folder`] below a folder that must exist.
+pub fn create_folder_in(path: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => sync_folder(parent(path)?),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            create_folder(parent(path)?)?;
-            match fs::DirBuilder::new().mode(0o700).create(path) {
-                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).io("create", path),
-                _ => sync_folder(parent(path)?),
-            }
-        }
         Err(e) => Err(e).io("create", path),
     }
 }
@@ -285,14 +304,43 @@ pub fn check_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// How many files of [`create_all`] are open at once.
+const SYNCED_TOGETHER: usize = 64;
+
+/// Several syncs at a time: the disk, or the journal, takes them together.
+fn sync_together(folder: &Path, files: &[tempfile::NamedTempFile]) -> Result<()> {
+    let sync = |files: &[tempfile::NamedTempFile]| files.iter().try_for_each(|f| f.as_file().sync_all());
+    let (mine, others) = files.split_at(files.len().div_ceil(4));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .chunks(mine.len().max(1))
+            .map(|portion| std::thread::Builder::new().spawn_scoped(scope, move || sync(portion)).map_err(|_| portion))
+            .collect();
+        let mut result = sync(mine);
+        for thread in threads {
+            let synced = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))),
+                // No thread to be had: then one after the other.
+                Err(portion) => sync(portion),
+            };
+            result = result.and(synced);
+        }
+        result
+    })
+    .io("sync a file in", folder)
+}
+
 fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
-    let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .permissions(fs::Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .io("write in", folder)?;
-    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
+    let temporary = write_unsynced(folder, bytes, mode)?;
     temporary.as_file().sync_all().io("sync a file in", folder)?;
+    Ok(temporary)
+}
+
+fn write_unsynced(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
+    // Opened by hand: tempfile's own errors hide the system's number behind the temporary name.
+    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).make_in(folder, open).io("write in", folder)?;
+    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
     Ok(temporary)
 }
 
@@ -395,6 +443,17 @@ mod tests {
         assert_eq!(rename(&other, &path).unwrap(), Placed::Taken);
         assert_eq!(read(&path, 100).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn many_files_at_once_are_each_created_or_found_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<_> = (0..200).map(|n| (folder.path().join(n.to_string()), b"new".as_slice())).collect();
+        fs::write(folder.path().join("7"), b"old").unwrap();
+        let placed = create_all(folder.path(), &files).unwrap();
+        assert!(placed.iter().enumerate().all(|(n, p)| (*p == Placed::Taken) == (n == 7)));
+        assert_eq!((read(&files[7].0, 9).unwrap(), read(&files[199].0, 9).unwrap()), (b"old".to_vec(), b"new".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 200, "a temporary file was left behind");
     }
 
     #[test]

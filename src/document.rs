@@ -20,71 +20,37 @@ pub const MAX_DEPTH: usize = 64;
 pub struct Document<T> {
     /// What this version understands.
     pub typed: T,
-    fields: Vec<(String, Box<RawValue>)>,
+    fields: FieldList,
+    /// `typed` as JSON when it last agreed with `fields`: tells which fields were changed since.
+    agreed: Vec<u8>,
 }
 
 impl<T: DeserializeOwned + Serialize> Document<T> {
     /// Reads a document; the error names field and fix, the caller adds the file.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))?;
-        check_depth(text)?;
-        let Fields(fields) = serde_json::from_str(text).map_err(|e| not_json(&e))?;
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let typed = serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
-            let path = e.path().to_string();
-            let inner = e.into_inner();
-            Error::invalid(if path == "." { "file".into() } else { path }, strip_position(&inner.to_string()), fix_for(&inner.to_string()))
-        })?;
-        Ok(Self { typed, fields })
+        let text = checked(bytes)?;
+        let typed = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
+        Ok(Self { agreed: to_json(&typed)?, typed, fields: fields(text)? })
     }
 
     /// A document of ours: every field comes from the typed value.
     pub fn new(typed: T) -> Result<Self> {
-        let bytes = to_json(&typed)?;
-        let Fields(fields) = serde_json::from_slice(&bytes).map_err(|e| not_json(&e))?;
-        Ok(Self { typed, fields })
+        let agreed = to_json(&typed)?;
+        Ok(Self { typed, fields: known_fields(&agreed)?, agreed })
     }
 
-    /// The same document with every known field as `typed` now has it; unknown fields stay as they are, also those inside of a
-    /// known field that has not changed.
+    /// Brings every known field to what `typed` now says. Unknown fields stay as they are, also those inside of a known field
+    /// that has not changed.
     pub fn update(&mut self) -> Result<()> {
-        let bytes = to_json(&self.typed)?;
-        let Fields(known) = serde_json::from_slice(&bytes).map_err(|e| not_json(&e))?;
-        // How the fields would have been written before the change; worked out only where one differs from its own spelling.
-        let mut before: Option<Vec<(String, Box<RawValue>)>> = None;
-        for (key, value) in known {
-            let Some(n) = self.fields.iter().position(|(k, _)| *k == key) else {
-                self.fields.push((key, value));
-                continue;
-            };
-            // An unchanged value keeps its own spelling (1.0, "\u00e9", white space).
-            if same_value(&self.fields[n].1, &value) {
-                continue;
-            }
-            let before = match &mut before {
-                Some(before) => before,
-                none => none.insert(self.normal_form()?),
-            };
-            if !before.iter().any(|(k, old)| *k == key && old.get() == value.get()) {
-                self.fields[n].1 = value;
-            }
-        }
+        let now = to_json(&self.typed)?;
+        merge(&mut self.fields, &self.agreed, &now)?;
+        self.agreed = now;
         Ok(())
     }
+}
 
-    /// The known fields as they stand on disk, in our own spelling.
-    fn normal_form(&self) -> Result<Vec<(String, Box<RawValue>)>> {
-        let typed: T = serde_json::from_slice(&self.to_bytes()).map_err(|e| not_json(&e))?;
-        let Fields(fields) = serde_json::from_slice(&to_json(&typed)?).map_err(|e| not_json(&e))?;
-        Ok(fields)
-    }
-
-    /// Takes a field out, where `typed` says that it is no more.
-    pub fn forget(&mut self, key: &str) {
-        self.fields.retain(|(k, _)| k != key);
-    }
-
+// What does not depend on the type stands apart: the programs hold it once.
+impl<T> Document<T> {
     /// The raw JSON of a field.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&str> {
@@ -94,38 +60,72 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// Sets one field to any JSON value.
     pub fn set_field(&mut self, key: &str, value: &impl Serialize) -> Result<()> {
         let value = serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))?;
-        match self.fields.iter_mut().find(|(k, _)| k == key) {
-            Some((_, old)) => *old = value,
-            None => self.fields.push((key.to_owned(), value)),
-        }
+        put(&mut self.fields, key.to_owned(), value);
         Ok(())
     }
 
     /// The bytes to write: one field a line, in order, with a newline at the end.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(b"{");
-        for (n, (key, value)) in self.fields.iter().enumerate() {
-            out.extend_from_slice(if n == 0 { b"\n  " } else { b",\n  " });
-            // A String always has a JSON form.
-            out.extend_from_slice(serde_json::to_string(key).unwrap_or_default().as_bytes());
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(value.get().as_bytes());
-        }
-        out.extend_from_slice(b"\n}\n");
-        out
+        lines(&self.fields)
     }
+}
+
+type FieldList = Vec<(String, Box<RawValue>)>;
+
+fn checked(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))?;
+    check_depth(text)?;
+    Ok(text)
+}
+
+fn fields(text: &str) -> Result<FieldList> {
+    serde_json::from_str(text).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
+}
+
+fn known_fields(bytes: &[u8]) -> Result<FieldList> {
+    serde_json::from_slice(bytes).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
+}
+
+/// Carries what changed between two typed views over to the fields; the rest keeps its own spelling (1.0, "\u00e9").
+fn merge(fields: &mut FieldList, before: &[u8], now: &[u8]) -> Result<()> {
+    let (before, now) = (known_fields(before)?, known_fields(now)?);
+    let gone = |key: &str| before.iter().any(|(k, _)| k == key) && !now.iter().any(|(k, _)| k == key);
+    fields.retain(|(key, _)| !gone(key));
+    for (key, value) in now {
+        let unchanged = before.iter().any(|(k, old)| *k == key && old.get() == value.get());
+        if !unchanged {
+            put(fields, key, value);
+        }
+    }
+    Ok(())
+}
+
+fn put(fields: &mut FieldList, key: String, value: Box<RawValue>) {
+    match fields.iter_mut().find(|(k, _)| *k == key) {
+        Some((_, old)) => *old = value,
+        None => fields.push((key, value)),
+    }
+}
+
+fn lines(fields: &FieldList) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.extend_from_slice(b"{");
+    for (n, (key, value)) in fields.iter().enumerate() {
+        out.extend_from_slice(if n == 0 { b"\n  " } else { b",\n  " });
+        // A String always has a JSON form.
+        out.extend_from_slice(serde_json::to_string(key).unwrap_or_default().as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value.get().as_bytes());
+    }
+    out.extend_from_slice(b"\n}\n");
+    out
 }
 
 /// JSON of a value of ours.
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| not_json(&e))
-}
-
-fn same_value(a: &RawValue, b: &RawValue) -> bool {
-    a.get() == b.get()
-        || matches!((serde_json::from_str::<serde_json::Value>(a.get()), serde_json::from_str::<serde_json::Value>(b.get())), (Ok(x), Ok(y)) if x == y)
 }
 
 fn not_json(e: &serde_json::Error) -> Error {
@@ -135,10 +135,82 @@ fn not_json(e: &serde_json::Error) -> Error {
         return Error::invalid("file", format!("ends in the middle of the JSON ({place})"), fix);
     }
     let text = strip_position(&e.to_string());
-    match text.strip_prefix("duplicate field `").and_then(|t| t.strip_suffix('`')) {
+    match duplicate(&text) {
         Some(field) => Error::invalid(field, "is there twice", "keep one of the two"),
         None => Error::invalid("file", format!("{text} ({place})"), fix),
     }
+}
+
+fn duplicate(message: &str) -> Option<&str> {
+    message.strip_prefix("duplicate field `")?.strip_suffix('`')
+}
+
+/// What does not fit the type, with the field named by its path, found from where the reader stopped.
+fn wrong_field(text: &str, e: &serde_json::Error) -> Error {
+    if !e.is_data() {
+        return not_json(e);
+    }
+    let message = strip_position(&e.to_string());
+    if duplicate(&message).is_some() {
+        return not_json(e);
+    }
+    let start: usize = text.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum();
+    let path = path_at(text, start + e.column());
+    // An array at the top has no field worth a name.
+    let field = if path.is_empty() || path.starts_with('[') { "file".into() } else { path };
+    Error::invalid(field, message.clone(), fix_for(&message))
+}
+
+/// The path of the value that ends at this byte: `options.merge`, `questions[2].type`; empty for the whole document.
+fn path_at(text: &str, end: usize) -> String {
+    enum Level {
+        Object(String),
+        Array(usize),
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    let (mut string, mut escaped, mut awaits_key) = (None, false, false);
+    for (at, byte) in text.bytes().enumerate().take(end) {
+        match (string, byte) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(start), b'"') => {
+                if let (true, Some(Level::Object(key))) = (awaits_key, levels.last_mut()) {
+                    *key = serde_json::from_str(&text[start..=at]).unwrap_or_default();
+                    awaits_key = false;
+                }
+                string = None;
+            }
+            (None, b'"') => string = Some(at),
+            // The closing byte of the value itself still belongs to it.
+            (None, b']' | b'}') if at + 1 < end => {
+                levels.pop();
+            }
+            (None, b'{') => {
+                levels.push(Level::Object(String::new()));
+                awaits_key = true;
+            }
+            (None, b'[') => levels.push(Level::Array(0)),
+            (None, b',') if at + 1 < end => match levels.last_mut() {
+                Some(Level::Array(n)) => *n += 1,
+                _ => awaits_key = true,
+            },
+            _ => {}
+        }
+    }
+    // A reader that stopped at an object's end or at its next key speaks of the object, not of its last field.
+    let ends_object = text.as_bytes().get(end.wrapping_sub(1)) == Some(&b'}');
+    if ends_object {
+        levels.pop();
+    }
+    let mut path = String::new();
+    for level in &levels {
+        match level {
+            Level::Object(key) if path.is_empty() => path.push_str(&crate::text::excerpt(key, 60)),
+            Level::Object(key) => path.push_str(&format!(".{}", crate::text::excerpt(key, 60))),
+            Level::Array(n) => path.push_str(&format!("[{n}]")),
+        }
+    }
+    path
 }
 
 /// serde_json's texts end in ` at line L column C`.
@@ -151,7 +223,7 @@ fn fix_for(text: &str) -> &'static str {
     match text {
         t if t.starts_with("missing field") => "add the field",
         t if t.starts_with("unknown variant") => "use one of the values named",
-        t if t.starts_with("duplicate field") => "keep one of the two",
+        t if t.starts_with("duplicate field") || t.contains("is there twice") => "keep one of the two",
         _ => "see docs/protocol.md for what the field holds",
     }
 }
@@ -218,6 +290,25 @@ mod tests {
         count: Option<u32>,
     }
 
+    #[test]
+    fn a_wrong_value_deep_inside_is_named_by_its_path() {
+        #[derive(Debug, Serialize, Deserialize)]
+        struct Deep {
+            #[serde(default)]
+            parts: Vec<Sample>,
+        }
+        let cases = [
+            (r#"{"parts": [{"name": "a"}, {"name": "b", "count": -1}]}"#, "parts[1].count: invalid value"),
+            (r#"{"x": "]}{", "parts": [{"name": "a"}, {"count": 1}]}"#, "parts[1]: missing field `name`"),
+            (r#"{"parts": 7}"#, "parts: invalid type: integer `7`"),
+            (r#"{"parts": [{"name": {"z": 1}}]}"#, "parts[0].name: invalid type: map"),
+        ];
+        for (text, expected) in cases {
+            let error = Document::<Deep>::parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error} does not say {expected}");
+        }
+    }
+
     fn parse(text: &str) -> Result<Document<Sample>> {
         Document::parse(text.as_bytes())
     }
@@ -257,9 +348,12 @@ mod tests {
         let cases = [
             ("", "file: ends in the middle"),
             (r#"{"name": "a""#, "file: ends in the middle"),
-            ("[1]", "file: invalid type: sequence, expected a JSON object"),
+            ("[1]", "file: invalid type"),
+            ("7", "file: invalid type: integer `7`"),
             (r#"{"name": "a", "z": 1, "z": 2}"#, "z: is there twice"),
             (r#"{"name": 5}"#, "name: invalid type: integer `5`, expected a string"),
+            (r#"{"z": {"y": [1]}, "name": "a", "count": "b"}"#, "count: invalid type: string \"b\", expected u32"),
+            ("{\n\"name\": [\n\"a\"]}", "name: invalid type: sequence, expected a string"),
             (r#"{"count": 5}"#, "missing field `name`"),
             (r#"{"name": "a"} trailing"#, "file: trailing characters"),
             (deep.as_str(), "nests deeper"),

@@ -12,8 +12,13 @@ pub type Time = DateTime<Utc>;
 /// Now, to the millisecond, which is what the documents keep.
 #[must_use]
 pub fn now() -> Time {
-    let now = Utc::now();
-    DateTime::from_timestamp_millis(now.timestamp_millis()).unwrap_or(now)
+    to_the_millisecond(Utc::now())
+}
+
+/// Without what the documents do not keep.
+#[must_use]
+pub fn to_the_millisecond(time: Time) -> Time {
+    DateTime::from_timestamp_millis(time.timestamp_millis()).unwrap_or(time)
 }
 
 /// `2026-11-22T10:15:00.000Z`.

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::hints::{Hint, Hints};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::intake::{self, Taken};
 use crate::mailbox::timers::{Due, Timer};
 use crate::mailbox::{Folder, Mailbox, list};
@@ -64,11 +65,20 @@ pub enum Left {
 /// What a watcher tells, one line each.
 pub type Say<'a> = &'a mut dyn FnMut(&str);
 
+/// What is remembered of a file that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    /// The hash of its round.
+    round: u64,
+    /// The hash of its inode, size and time.
+    stamp: u64,
+}
+
 /// A watcher on one mailbox.
 pub struct Watch<'a> {
     mailbox: Mailbox,
     config: Config,
-    identity: (u64, u64),
+    identity: wait::Identity,
     inputs: &'a Receiver<Input>,
     sender: Sender<Input>,
     say: Say<'a>,
@@ -83,8 +93,10 @@ pub struct Watch<'a> {
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
     sweep: Vec<String>,
-    /// Names of questions that were read, by hash: nobody is told of a question twice.
-    known: HashSet<u64>,
+    /// Questions that were read, by the hash of their name: nobody is told of a question twice.
+    known: HashMap<u64, Known>,
+    /// No event tells of a change: every file is to be looked at.
+    poll: bool,
     next_look_around: Instant,
     every: Duration,
 }
@@ -103,7 +115,7 @@ impl<'a> Watch<'a> {
         let mut hints = Hints::new(options.poll, move |hint| {
             let _ = to.send(Input::Hint(hint));
         })?;
-        for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers] {
+        for folder in wait::WATCHED {
             hints.watch(&mailbox.folder(folder))?;
         }
         // Its own removal or renaming shows in the folder above.
@@ -125,7 +137,8 @@ impl<'a> Watch<'a> {
             timers: std::collections::BTreeSet::new(),
             looks: HashMap::new(),
             sweep: Vec::new(),
-            known: HashSet::new(),
+            known: HashMap::new(),
+            poll: options.poll.is_some(),
             next_look_around: Instant::now() + every,
             every,
         })
@@ -133,36 +146,38 @@ impl<'a> Watch<'a> {
 
     /// Watches until it is told to stop or the mailbox is gone. `ready` is called once, after the first look around.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
-        self.look_around(true)?;
-        self.launch()?;
+        self.roll_forward();
+        self.look_everywhere(true, false);
+        self.launch();
+        (self.say)(&format!("watching  {}", self.mailbox.root().display()));
         ready();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
             match self.inputs.recv_timeout(wait) {
                 Ok(Input::Stop) => return Ok(Left::Stopped),
                 Ok(input) => {
-                    self.take(input)?;
+                    self.take(input);
                     // One wake-up serves all that has come meanwhile.
                     while let Ok(more) = self.inputs.try_recv() {
                         match more {
                             Input::Stop => return Ok(Left::Stopped),
-                            more => self.take(more)?,
+                            more => self.take(more),
                         }
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(Left::Stopped),
             }
-            if wait::identity(self.mailbox.root()) != Some(self.identity) {
+            if wait::identity(self.mailbox.root()).as_ref() != Some(&self.identity) {
                 return Ok(Left::MailboxGone);
             }
             self.sweep_some();
-            self.look_again()?;
-            self.dates()?;
+            self.look_again();
+            self.dates();
             if Instant::now() >= self.next_look_around {
-                self.look_around(false)?;
+                self.look_everywhere(false, self.poll);
             }
-            self.launch()?;
+            self.launch();
         }
     }
 
@@ -172,46 +187,62 @@ impl<'a> Watch<'a> {
         self.looks.values().copied().chain(date).fold(self.next_look_around, Instant::min)
     }
 
-    fn take(&mut self, input: Input) -> Result<()> {
+    fn take(&mut self, input: Input) {
         match input {
             Input::Hint(Hint::At(path)) => self.look(&path),
-            Input::Hint(Hint::Anywhere) => self.look_around(false),
+            Input::Hint(Hint::Anywhere) => self.look_everywhere(false, true),
             Input::Ended(round) => {
                 self.live.remove(&round);
-                self.recover(&round)?;
+                self.recover(&round);
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
-                Ok(())
             }
-            Input::Stop => Ok(()),
+            Input::Stop => {}
         }
     }
 
-    /// Looks at everything: what it finds is the same that hints would have told.
-    fn look_around(&mut self, first: bool) -> Result<()> {
+    /// Completes what a crash left half done in `pending/`.
+    fn roll_forward(&mut self) {
+        for name in list::hidden_names(&self.mailbox, Folder::Pending).unwrap_or_default() {
+            if let Err(e) = intake::roll_forward(&self.mailbox, &name) {
+                self.tell(&e);
+            }
+        }
+    }
+
+    /// [`Self::look_around`]; what cannot be read now is looked at later.
+    fn look_everywhere(&mut self, first: bool, thorough: bool) {
         self.next_look_around = Instant::now() + self.every;
+        if let Err(e) = self.look_around(first, thorough) {
+            self.tell(&e);
+        }
+    }
+
+    /// Looks at everything: what it finds is the same that hints would have told. `thorough`: also at the files of known names.
+    fn look_around(&mut self, first: bool, thorough: bool) -> Result<()> {
+        // First: what follows adds to them.
+        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
         for round in list::round_names(&self.mailbox, Folder::Running) {
             if !self.live.contains(&round) {
-                self.recover(&round)?;
+                self.recover(&round);
             }
         }
         for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
             self.enqueue(&workflow);
-        }
-        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
-        for workflow in intake::moved_aside(&self.mailbox) {
-            let settled = self.mailbox.lock(&workflow).and_then(|lock| intake::settle(&self.mailbox, &lock));
-            settled.unwrap_or_else(|e| self.tell(&e));
         }
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             // Bodies are read later, when nothing else is to be done.
             self.sweep = pending;
         } else {
-            let names: HashSet<u64> = pending.iter().map(|n| hash(n)).collect();
-            let known = &self.known;
-            let new: Vec<String> = pending.into_iter().filter(|n| !known.contains(&hash(n))).collect();
-            self.known.retain(|n| names.contains(n));
+            let names: HashSet<u64> = pending.iter().map(hash).collect();
+            let folder = self.mailbox.folder(Folder::Pending);
+            let is_new = |name: &String| match self.known.get(&hash(name)) {
+                Some(known) => thorough && known.stamp != stamp(&folder.join(name)),
+                None => true,
+            };
+            let new: Vec<String> = pending.into_iter().filter(is_new).collect();
+            self.known.retain(|n, _| names.contains(n));
             new.iter().for_each(|name| self.take_in(name, true));
         }
         Ok(())
@@ -227,41 +258,36 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn look(&mut self, path: &Path) -> Result<()> {
-        let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return Ok(()) };
+    fn look(&mut self, path: &Path) {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return };
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
         match folder {
-            Some(Folder::Pending) => {
-                self.take_in(name, true);
-                Ok(())
-            }
+            Some(Folder::Pending) => self.take_in(name, true),
             Some(Folder::Answered) => {
                 if let Some(workflow) = WorkflowId::from_file_name(name) {
                     self.enqueue(&workflow);
                 }
-                Ok(())
             }
             Some(Folder::Running) => match RoundId::from_file_name(name) {
                 Some(round) if !self.live.contains(&round) => self.recover(&round),
-                _ => Ok(()),
+                _ => {}
             },
             Some(Folder::Timers) => {
                 if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
                     self.timers.insert(timer);
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 
-    fn look_again(&mut self) -> Result<()> {
+    fn look_again(&mut self) {
         let now = Instant::now();
         let due: Vec<PathBuf> = self.looks.iter().filter(|(_, at)| **at <= now).map(|(p, _)| p.clone()).collect();
-        due.iter().try_for_each(|path| {
+        for path in &due {
             self.looks.remove(path);
-            self.look(path)
-        })
+            self.look(path);
+        }
     }
 
     fn look_later(&mut self, path: PathBuf, wait: Duration) {
@@ -273,9 +299,17 @@ impl<'a> Watch<'a> {
         if !name.ends_with(".json") {
             return;
         }
+        // Before it is read: what is written meanwhile is looked at again.
+        let stamp = stamp(&self.mailbox.folder(Folder::Pending).join(name));
         match intake::take_in(&self.mailbox, name) {
             Ok(Taken::Question(document, round)) => {
-                if self.known.insert(hash(name)) && tell {
+                let known = Known { round: hash(&round), stamp };
+                let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
+                if is_new && tell {
+                    if document.typed.question_id.is_none() {
+                        let by = document.typed.asked_by.as_deref().unwrap_or("hand");
+                        audit::record(&self.mailbox, Entry::of("posted", &round).by(by).why("a file put into pending/"));
+                    }
                     (self.say)(&format!("asked     {}  {}", round.workflow, crate::text::excerpt(&document.typed.title(), 80)));
                     self.notify("asked", &document);
                 }
@@ -303,18 +337,21 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn recover(&mut self, round: &RoundId) -> Result<()> {
+    fn recover(&mut self, round: &RoundId) {
         let path = self.mailbox.round(Folder::Running, round);
         match recovery::recover(&self.mailbox, &self.config, round) {
             Ok(Recovered::Live) => self.attach(round),
             Ok(Recovered::Later(at)) => {
                 self.timers.insert(Timer { at, due: Due::Retry, round: round.clone() });
             }
-            Ok(Recovered::Launch(run)) => {
+            Ok(Recovered::Launch(run)) => self.ready.push_back(*run),
+            Ok(Recovered::Claimed(run)) => {
                 let age = time::since(run.claimed_at);
-                if run.attempt == 1 && age < CLAIM_GRACE {
+                if self.ready.iter().any(|r| r.round() == *round) {
+                    // Ours; it waits for its turn.
+                } else if age < CLAIM_GRACE {
                     self.look_later(path, CLAIM_GRACE - age);
-                } else if !self.ready.iter().any(|r| r.round() == *round) {
+                } else {
                     self.ready.push_back(*run);
                 }
             }
@@ -324,29 +361,27 @@ impl<'a> Watch<'a> {
                 self.look_later(path, Duration::from_secs(10));
             }
         }
-        Ok(())
     }
 
     /// Launches what may be launched, up to the cap, the recovered first.
-    fn launch(&mut self) -> Result<()> {
+    fn launch(&mut self) {
         while self.live.len() < self.config.relaunch.max_concurrent {
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;
             }
-            let Some(((_, workflow), ())) = self.queue.pop_first() else { return Ok(()) };
+            let Some(((_, workflow), ())) = self.queue.pop_first() else { return };
             let answered = self.mailbox.document(Folder::Answered, &workflow);
             match claim::claim(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
                 Ok(Ok(claim)) => self.start(claim.into_run()),
                 Ok(Err(Refused::Nothing)) => {}
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
-                // Its end brings the answer back into the queue.
+                // Its end brings the answer back into the queue; where it has ended meanwhile, a second look does.
                 Ok(Err(Refused::Busy(round))) => {
-                    self.recover(&round)?;
-                    // It may be over by now, and then nothing else brings it back.
+                    self.recover(&round);
                     if !self.mailbox.round(Folder::Running, &round).exists() {
-                        self.enqueue(&workflow);
+                        self.look_later(answered, Duration::ZERO);
                     }
                 }
                 Err(e @ Error::Conflict { .. }) => self.tell(&e),
@@ -356,7 +391,6 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     fn tell(&mut self, error: &Error) {
@@ -370,9 +404,14 @@ pub fn channel() -> (Sender<Input>, Receiver<Input>) {
     mpsc::channel()
 }
 
-fn hash(name: &str) -> u64 {
-    use std::hash::{Hash, Hasher};
+fn hash(value: impl std::hash::Hash) -> u64 {
+    use std::hash::Hasher;
     let mut hasher = std::hash::DefaultHasher::new();
-    name.hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
+}
+
+fn stamp(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    hash(path.symlink_metadata().ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec())))
 }

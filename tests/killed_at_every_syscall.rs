@@ -97,8 +97,6 @@ fn assert_delivered_once(place: &Place, when: &str) {
         let left = faults::names(&place.mailbox().join(folder));
         assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
     }
-    let aside = faults::files(&place.mailbox().join("pending")).into_keys().find(|p| p.display().to_string().contains("retired"));
-    assert_eq!(aside, None, "{when}: a transition stayed half done");
     assert_eq!(place.logged("shown "), 1, "{when}: {:#?}", place.log());
     assert_eq!(place.logged("violation "), 0, "{when}: {:#?}", place.log());
     let runs = faults::files(&place.mailbox().join("runs"));
@@ -197,7 +195,7 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
 fn a_newer_question_that_was_moved_aside_is_brought_back() {
     let place = Place::new();
     place.make_mailbox();
-    let aside = place.mailbox().join("pending/.tmp-retired.docs.json");
+    let aside = place.mailbox().join("pending/.tmpretired.docs.01a200d3-6403-73d0-b0a8-62f4627a962f");
     std::fs::write(aside, r#"{"workflow_id":"docs","question":"Next?","options":{"a":"A"}}"#).expect("a question");
     let watcher = place.watcher();
     until("it is pending again", || place.state("docs") == "pending");

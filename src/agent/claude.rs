@@ -105,6 +105,14 @@ impl Invocation {
     }
 }
 
+/// The rule that lets an agent read this one file; `None` for a path that as a pattern could mean another one.
+#[must_use]
+pub fn may_read(path: &Path) -> Option<String> {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@ ".contains(c);
+    let path = path.to_str().filter(|p| p.starts_with('/') && p.chars().all(plain))?;
+    Some(format!("Read(/{path})"))
+}
+
 /// What of `CLAUDE*` is the operator's own and no trace of an outer agent: settings, credentials, switches.
 const OPERATORS: [&str; 7] = [
     CONFIG_DIR,
@@ -284,6 +292,14 @@ mod tests {
         }
         let value: Value = serde_json::from_str(&user_message("u", text)).unwrap();
         assert_eq!((&value["uuid"], &value["message"]["content"]), (&json!("u"), &json!(text)));
+    }
+
+    #[test]
+    fn a_file_that_may_be_read_is_named_so_that_no_other_one_is_meant() {
+        assert_eq!(may_read(Path::new("/a b/c-1.json")).as_deref(), Some("Read(//a b/c-1.json)"));
+        for path in ["a", "/a/*", "/a/**/b", "/a)b", "/a,b", "/a/[b]", "/a/!b", "/a/b?", "/a\\b"] {
+            assert_eq!(may_read(Path::new(path)), None, "{path}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::adopt;
 use super::audit::{self, Entry};
 use super::close;
 use super::intake;
@@ -227,6 +228,8 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     intake::settle(mailbox, &lock)?;
     let mut document = match intake::read_pending(mailbox, workflow) {
         Ok(document) => document,
+        // Moved by hand, but the answer is what comes now.
+        Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,
         Err(e) if e.is_missing_file() => return Err(nothing_pending(mailbox, workflow, reply)),
         Err(e) => return Err(e),
     };
@@ -240,10 +243,14 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     let reply = validate::reply(&document.typed, reply)?;
     let entry =
         Entry::of(if reply.outcome == Outcome::Declined { "declined" } else { "answered" }, &round).by(&reply.by).why(&reply.channel);
+    let target = mailbox.document(Folder::Answered, workflow);
+    // Looked at before the checkpoint is touched: that still holds the earlier answer.
+    if target.symlink_metadata().is_ok() {
+        return Err(taken(mailbox, workflow, &round));
+    }
     document.typed.question_id = Some(round.question);
     document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply.clone() });
     document.update()?;
-    let target = mailbox.document(Folder::Answered, workflow);
     // Written before the checkpoint is touched: a full disk shows while nothing has changed yet.
     let staged = disk::stage(&target, &document.to_bytes())?;
     let before = checkpoints(mailbox, &document, &round);
@@ -257,7 +264,7 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
         }
     }
     // The answer counts. What else is to be done is done at the next look, should it fail now.
-    if let Err(e) = intake::retire_pending(mailbox, &round) {
+    if let Err(e) = intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at)) {
         warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
     }
     super::timers::disarm(mailbox, &document.typed, &round);
@@ -273,7 +280,7 @@ fn checkpoints(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId) 
 }
 
 /// The checkpoint is a convenience copy: where it cannot be written, the answer is kept all the same.
-fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
+pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
     let value = reply.value.as_ref().map_or(Value::Null, AnswerValue::to_json);
     let named = document.typed.checkpoint.as_deref();
     let own = mailbox.document(Folder::Checkpoints, &round.workflow);

@@ -63,11 +63,18 @@ impl Entry {
 
 /// Appends one entry. A failure is passed over: the documents are the truth.
 pub fn record(mailbox: &Mailbox, entry: Entry) {
-    let Ok(mut line) = crate::document::to_json(&entry) else { return };
-    line.push(b'\n');
-    if let Ok(size) = disk::append(&mailbox.audit(), &line)
-        && size >= ROTATE_AT
-    {
+    record_all(mailbox, &[entry]);
+}
+
+/// Appends several entries in one write.
+pub fn record_all(mailbox: &Mailbox, entries: &[Entry]) {
+    let mut lines = Vec::new();
+    for entry in entries {
+        let Ok(line) = crate::document::to_json(entry) else { continue };
+        lines.extend(line);
+        lines.push(b'\n');
+    }
+    if !lines.is_empty() && disk::append(&mailbox.audit(), &lines).is_ok_and(|size| size >= ROTATE_AT) {
         rotate(mailbox);
     }
 }

@@ -48,6 +48,8 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
 pub enum Expiry {
     /// Not due, or no longer pending.
     Nothing,
+    /// An earlier answer of the workflow still waits for its run: the default comes behind it.
+    Later,
     /// It stays open, overdue.
     Kept,
     /// The asker's default became the answer.
@@ -65,9 +67,10 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
         Err(e) if e.is_missing_file() => return Ok(Expiry::Nothing),
         Err(e) => return Err(e),
     };
-    if intake::round_of(mailbox, &document.typed)? != *round || document.typed.expires_at.is_none_or(|at| at > now) {
+    let due = document.typed.expires_at.filter(|at| *at <= now);
+    let (Some(expires_at), true) = (due, intake::round_of(mailbox, &document.typed)? == *round) else {
         return Ok(Expiry::Nothing);
-    }
+    };
     match (document.typed.on_expiry(), document.typed.default.clone()) {
         (OnExpiry::Default, Some(default)) => {
             drop(lock);
@@ -77,16 +80,18 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
             from_pending(mailbox, &lock, document, Closed::Expired, "timer", None)?;
             Ok(Expiry::Cancelled)
         }
-        _ => {
+        _ if timers::tell_once(mailbox, round, expires_at)? => {
             audit::record(mailbox, Entry::of("overdue", round).by("timer"));
             Ok(Expiry::Kept)
         }
+        _ => Ok(Expiry::Nothing),
     }
 }
 
 fn default_applies(mailbox: &Mailbox, round: &RoundId, default: AnswerValue) -> Result<Expiry> {
     match super::answer::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, super::answer::DEFAULT, "timer")) {
         Ok(_) => Ok(Expiry::Defaulted),
+        Err(Error::Conflict { .. }) if mailbox.document(Folder::Pending, &round.workflow).exists() => Ok(Expiry::Later),
         // A human was faster.
         Err(Error::Conflict { .. } | Error::NotFound { .. }) => Ok(Expiry::Nothing),
         Err(e) => Err(e),
@@ -144,7 +149,7 @@ pub fn finish(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
     let closing = intake::read_round_file(&path)?.typed.closed;
     if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::Taken {
         // Closed before: this copy is a stranger's.
-        intake::quarantine(mailbox, &path, "its round is closed already")?;
+        intake::quarantine(mailbox, &path, &round.workflow.file_name(), "its round is closed already")?;
         return Ok(());
     }
     if let Some(closing) = closing {

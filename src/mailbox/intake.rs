@@ -1,13 +1,12 @@
 //! Strangers' files, and transitions that somebody left half done.
 //!
 //! Bash inside a subagent writes `pending/ID.json` with `cat`, the main agent answers with `jq` and `mv`: none of them knows
-//! of us. A torn file gets time to settle, then goes to quarantine with its reason. A hand-made `mv pending/x answered/x` is
-//! a valid answer if the checkpoint's `user_answer` is newer than the question; otherwise it is undone.
+//! of us. A torn file gets time to settle, then goes to quarantine with its reason. What they put into `answered/` is
+//! [`super::adopt`]'s.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::answer::{Answer, AnswerValue, Outcome};
 use super::audit::{self, Entry};
 use super::layout::{Folder, Mailbox, WorkflowLock};
 use super::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
@@ -17,10 +16,16 @@ use crate::disk::{self, Placed};
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::time;
+use crate::time::{self, Time};
 
 /// How long an unreadable file may stay unchanged before it is quarantined, and an unanswered `answered/` file before it is undone.
 pub const SETTLE: Duration = Duration::from_secs(3);
+
+/// The name, in `pending/`, of a question that is being taken away because it was answered; its round follows.
+const RETIRED: &str = ".tmpretired.";
+
+/// How often a workflow may ask the very same hand-written question.
+const MAX_REPEATS: u32 = 100_000;
 
 /// Reads `pending/WORKFLOW.json` and checks that it may be answered.
 pub fn read_pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
@@ -40,7 +45,7 @@ fn read_question(path: &Path, limit: u64) -> Result<QuestionDocument> {
     Document::parse(&disk::read(path, limit)?).map_err(|e| e.in_file(path))
 }
 
-fn check_name(path: &Path, question: &Question, workflow: &WorkflowId) -> Result<()> {
+pub(super) fn check_name(path: &Path, question: &Question, workflow: &WorkflowId) -> Result<()> {
     if question.workflow_id == *workflow {
         return Ok(());
     }
@@ -54,7 +59,7 @@ pub fn round_of(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
     if let Some(round) = question.round() {
         return Ok(round);
     }
-    for n in 0.. {
+    for n in 0..MAX_REPEATS {
         let round = RoundId { workflow: question.workflow_id.clone(), question: question.derived_id(n)? };
         if !is_over(mailbox, &round) {
             return Ok(round);
@@ -72,7 +77,6 @@ pub fn is_over(mailbox: &Mailbox, round: &RoundId) -> bool {
 /// Completes what was left half done for one workflow. Cheap where there is nothing to do; first step of every transition.
 pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
     let workflow = lock.workflow();
-    put_back(mailbox, workflow)?;
     let pending = match read_pending(mailbox, workflow) {
         Ok(document) => document,
         // Nothing there, or not readable: the latter is the watcher's and the doctor's to judge, with patience.
@@ -85,177 +89,88 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
         && is_over(mailbox, &round)
     {
         let reason = format!("its question_id {} is of a round that is over", round.question);
-        quarantine(mailbox, &mailbox.document(Folder::Pending, workflow), &reason)?;
+        quarantine(mailbox, &mailbox.document(Folder::Pending, workflow), &workflow.file_name(), &reason)?;
         return Ok(());
     }
     let answered = mailbox.document(Folder::Answered, workflow);
-    if let Ok(document) = read_round_file(&answered) {
+    // A bare copy (`cp pending/x answered/x`) has no answer yet and takes nothing away.
+    if let Ok(document) = read_round_file(&answered)
+        && let Some(answer) = &document.typed.answer
+    {
         let round = round_of(mailbox, &pending.typed)?;
-        if round_of(mailbox, &document.typed)? == round {
-            retire_pending(mailbox, &round)?;
+        let path = mailbox.document(Folder::Pending, workflow);
+        let at = answer.at.or_else(|| Some(time::to_the_millisecond(modified(&answered).into())));
+        if round_of(mailbox, &document.typed)? == round && !is_asked_again(&path, &pending.typed, at) {
+            retire_pending(mailbox, &round, at)?;
         }
     }
     Ok(())
 }
 
+/// Whether a hand-written question was written after `answered`: then it is the next round, even if it says the same.
+fn is_asked_again(path: &Path, question: &Question, answered: Option<Time>) -> bool {
+    let written = modified(path);
+    question.question_id.is_none()
+        && written <= SystemTime::now()
+        && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
+}
+
 /// Removes the pending copy of a round that was answered, but nothing newer: a stranger may have put the next question there
-/// since we looked. It is moved aside first, then read, and put back if it is another round's.
-pub fn retire_pending(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+/// since we looked. It is moved aside first, then read, and put back if it is another round's. The caller holds the lock.
+pub fn retire_pending(mailbox: &Mailbox, round: &RoundId, answered: Option<Time>) -> Result<()> {
     let path = mailbox.document(Folder::Pending, &round.workflow);
-    let aside = aside(mailbox, &round.workflow);
+    let aside = mailbox.folder(Folder::Pending).join(format!("{RETIRED}{round}"));
+    finish_retiring(mailbox, round, &aside, answered)?;
     match std::fs::rename(&path, &aside) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         other => other.io("move", &path)?,
     }
-    let newer = match read_question(&aside, MAX_QUESTION) {
-        Ok(document) => round_of(mailbox, &document.typed)? != *round,
+    finish_retiring(mailbox, round, &aside, answered)
+}
+
+fn finish_retiring(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Option<Time>) -> Result<()> {
+    let newer = match read_question(aside, MAX_QUESTION) {
+        Ok(document) => {
+            let question = &document.typed;
+            let own = question.question_id.map_or_else(|| derives(mailbox, question, round), |id| Ok(id == round.question))?;
+            !own || is_asked_again(aside, question, answered)
+        }
+        Err(e) if e.is_missing_file() => return Ok(()),
         // Somebody is writing it right now: certainly not the file that was answered.
         Err(_) => true,
     };
-    if newer && disk::rename(&aside, &path)? == Placed::Done {
-        return Ok(());
+    if !newer {
+        return disk::remove(aside);
     }
-    disk::remove(&aside)
-}
-
-/// Where [`retire_pending`] looks at what it takes away.
-fn aside(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.folder(Folder::Pending).join(format!("{RETIRED}{}", workflow.file_name()))
-}
-
-/// How such names begin.
-const RETIRED: &str = ".tmp-retired.";
-
-/// Completes a [`retire_pending`] that was killed: what it had moved aside is the copy of a round that was answered, and goes,
-/// or something newer, and goes back.
-fn put_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
-    let aside = aside(mailbox, workflow);
-    if aside.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    let answered = read_round_file(&mailbox.document(Folder::Answered, workflow)).ok();
-    let answered = answered.and_then(|d| round_of(mailbox, &d.typed).ok());
-    let round = read_question(&aside, MAX_QUESTION).ok().and_then(|d| round_of(mailbox, &d.typed).ok());
-    if round.is_some_and(|round| answered.as_ref() == Some(&round) || is_over(mailbox, &round)) {
-        return disk::remove(&aside);
-    }
-    let path = mailbox.document(Folder::Pending, workflow);
-    if disk::rename(&aside, &path)? == Placed::Taken {
-        quarantine(mailbox, &aside, "it was moved aside, and pending/ holds another question by now")?;
+    if disk::rename(aside, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::Taken {
+        let reason = "it was asked while an answer was being given, and another question came after it";
+        quarantine(mailbox, aside, &round.workflow.file_name(), reason)?;
     }
     Ok(())
 }
 
-/// The workflows of which something was moved aside and is still there: nothing else leads to them.
-#[must_use]
-pub fn moved_aside(mailbox: &Mailbox) -> Vec<WorkflowId> {
-    let entries = std::fs::read_dir(mailbox.folder(Folder::Pending)).into_iter().flatten().flatten();
-    entries.filter_map(|e| WorkflowId::from_file_name(e.file_name().to_str()?.strip_prefix(RETIRED)?)).collect()
+/// Whether a question without an id has this round's derived one.
+fn derives(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<bool> {
+    for n in 0..MAX_REPEATS {
+        let derived = RoundId { workflow: round.workflow.clone(), question: question.derived_id(n)? };
+        if derived == *round || !is_over(mailbox, &derived) {
+            return Ok(derived == *round);
+        }
+    }
+    Ok(false)
 }
 
-/// What lies in `answered/`.
-#[derive(Debug)]
-pub enum Adopted {
-    /// A complete answer; ready to be claimed.
-    Ready(Box<QuestionDocument>, RoundId),
-    /// Nothing is there.
-    Nothing,
-    /// A stranger's file that may still change; look again after this long.
-    Unsettled(Duration),
-    /// Somebody moved the question without an answer; it is back in `pending/`.
-    Undone,
-    /// It could not be read and went to quarantine.
-    Quarantined,
-}
-
-/// Brings `answered/WORKFLOW.json` into its full form: id, answer, who.
-pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
-    let workflow = lock.workflow();
-    let path = mailbox.document(Folder::Answered, workflow);
-    let read = read_round_file(&path).and_then(|document| {
-        check_name(&path, &document.typed, workflow)?;
-        validate::question(&document.typed).map_err(|e| e.in_file(&path))?;
-        Ok(document)
+/// Completes what a crash in the middle of [`retire_pending`] left; `name` is a hidden name in `pending/`.
+pub fn roll_forward(mailbox: &Mailbox, name: &str) -> Result<()> {
+    let round = name.strip_prefix(RETIRED).and_then(|rest| RoundId::from_file_name(&format!("{rest}.json")));
+    let Some(round) = round else { return Ok(()) };
+    let _lock = mailbox.lock(&round.workflow)?;
+    let places = [Folder::Running, Folder::Parked, Folder::Closed].map(|f| mailbox.round(f, &round));
+    let answered = [mailbox.document(Folder::Answered, &round.workflow)].into_iter().chain(places).find_map(|path| {
+        let document = read_round_file(&path).ok().filter(|d| d.typed.question_id == Some(round.question))?;
+        document.typed.answer.and_then(|a| a.at)
     });
-    let mut document = match read {
-        Ok(document) => document,
-        Err(e) if e.is_missing_file() => return Ok(Adopted::Nothing),
-        Err(Error::Invalid { .. }) if age(&path) < SETTLE => return Ok(Adopted::Unsettled(SETTLE - age(&path))),
-        Err(e @ Error::Invalid { .. }) => {
-            quarantine(mailbox, &path, &e.to_string())?;
-            return Ok(Adopted::Quarantined);
-        }
-        Err(e) => return Err(e),
-    };
-    let round = round_of(mailbox, &document.typed)?;
-    if document.typed.round().is_some() && is_over(mailbox, &round) {
-        quarantine(mailbox, &path, &format!("its question_id {} is of a round that is over", round.question))?;
-        return Ok(Adopted::Quarantined);
-    }
-    let complete = document.typed.question_id.is_some() && document.typed.answer.as_ref().is_some_and(|a| a.at.is_some());
-    if complete {
-        return Ok(Adopted::Ready(Box::new(document), round));
-    }
-    let given = match document.typed.answer.take() {
-        Some(answer) => Some(answer),
-        None => answer_in_checkpoint(mailbox, &path, &document.typed, &round),
-    };
-    let reply = given
-        .ok_or_else(|| "no answer came with it".to_owned())
-        .and_then(|answer| validate::reply(&document.typed, answer).map_err(|e| e.to_string()));
-    let reply = match reply {
-        Ok(reply) => reply,
-        Err(_) if age(&path) < SETTLE => return Ok(Adopted::Unsettled(SETTLE - age(&path))),
-        Err(why) => return undo(mailbox, &path, &round, &why),
-    };
-    let by_hand = |s: &str| if s.is_empty() { "hand".to_owned() } else { s.to_owned() };
-    document.typed.question_id = Some(round.question);
-    document.typed.answer = Some(Answer {
-        by: by_hand(&reply.by),
-        channel: by_hand(&reply.channel),
-        at: reply.at.or_else(|| Some(modified(&path).into())),
-        question_hash: Some(document.typed.hash()?),
-        ..reply
-    });
-    document.update()?;
-    disk::replace(&path, &document.to_bytes())?;
-    audit::record(mailbox, Entry::of("answered", &round).by("hand").why("a file put into answered/"));
-    Ok(Adopted::Ready(Box::new(document), round))
-}
-
-/// The checkpoint's `user_answer`, if it was given to this question: written after it was asked, and not to another round.
-fn answer_in_checkpoint(mailbox: &Mailbox, path: &Path, question: &Question, round: &RoundId) -> Option<Answer> {
-    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
-    let candidates = question.checkpoint.iter().cloned().chain([own]);
-    for candidate in candidates {
-        let Ok(document) = checkpoint::read(&candidate) else { continue };
-        if document.typed.workflow_id.as_ref().is_some_and(|w| *w != round.workflow) {
-            continue;
-        }
-        let value = document.typed.user_answer.clone().and_then(|v| AnswerValue::from_json(v).ok());
-        let of_this_round = match document.typed.user_answer_to {
-            Some(id) => id == round.question,
-            // `mv` keeps the question's own time; the answer was written later than that.
-            None => modified(&candidate) >= modified(path),
-        };
-        if let (Some(value), true) = (value, of_this_round) {
-            return Some(Answer {
-                outcome: Outcome::Answered,
-                at: Some(modified(&candidate).into()),
-                ..Answer::value(value, "hand", "hand")
-            });
-        }
-    }
-    None
-}
-
-fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
-    if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::Taken {
-        quarantine(mailbox, path, &format!("moved to answered/, but {why}, and pending/ holds a newer question"))?;
-        return Ok(Adopted::Quarantined);
-    }
-    audit::record(mailbox, Entry::of("undone", round).by("askbox").why(format!("moved to answered/, but {why}")));
-    Ok(Adopted::Undone)
+    finish_retiring(mailbox, &round, &mailbox.folder(Folder::Pending).join(name), answered)
 }
 
 /// What a new file in `pending/` is.
@@ -301,18 +216,18 @@ fn judge(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Taken> {
     if age < SETTLE {
         return Ok(Taken::Unsettled(SETTLE - age));
     }
-    quarantine(mailbox, path, &format!("{error}; {}", error.hint()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    quarantine(mailbox, path, &name, &format!("{error}; {}", error.hint()))?;
     Ok(Taken::Quarantined)
 }
 
 /// Moves a file out of the way, never to the bin: `quarantine/NAME` and `quarantine/NAME.reason`.
-pub fn quarantine(mailbox: &Mailbox, path: &Path, reason: &str) -> Result<PathBuf> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> Result<PathBuf> {
     let folder = mailbox.folder(Folder::Quarantine);
     let from = path.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let text = format!("{} from {from}/: {reason}\n", time::rfc3339(time::now()));
     for n in 0.. {
-        let target = folder.join(if n == 0 { name.clone() } else { format!("{name}.{n}") });
+        let target = folder.join(if n == 0 { name.to_owned() } else { format!("{name}.{n}") });
         let beside = folder.join(format!("{}.reason", target.file_name().unwrap_or_default().to_string_lossy()));
         if target.symlink_metadata().is_ok() || disk::create(&beside, text.as_bytes())? == Placed::Taken {
             continue;
@@ -337,14 +252,19 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, reason: &str) -> Result<PathBu
 pub fn keep_checkpoint(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let Some(path) = question.checkpoint.as_deref().filter(|p| is_temporary(p)) else { return Ok(()) };
     let copy = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-    let document = checkpoint::read_for(path, &question.workflow_id)?;
-    let time = modified(path);
-    if copy.exists() && modified(&copy) >= time {
-        return Ok(());
+    // Whether an answer is newer than its question is read off this time: it must be that of what was read.
+    let mut time = modified(path);
+    for _ in 0..10 {
+        if copy.exists() && modified(&copy) >= time {
+            return Ok(());
+        }
+        let document = checkpoint::read_for(path, &question.workflow_id)?;
+        if modified(path) == time {
+            return disk::replace_dated(&copy, &document.to_bytes(), time);
+        }
+        time = modified(path);
     }
-    disk::replace(&copy, &document.to_bytes())?;
-    // Whether an answer is newer than its question is read off this time.
-    std::fs::File::options().append(true).open(&copy).and_then(|f| f.set_modified(time)).io("date", &copy)
+    Err(Error::failed(format!("{} changes all the time", path.display()), "post the question once the checkpoint is written"))
 }
 
 fn is_temporary(path: &Path) -> bool {
@@ -352,12 +272,12 @@ fn is_temporary(path: &Path) -> bool {
     [Path::new("/tmp"), Path::new("/var/tmp"), Path::new("/dev/shm"), temp.as_path()].iter().any(|t| path.starts_with(t))
 }
 
-fn modified(path: &Path) -> SystemTime {
+pub(super) fn modified(path: &Path) -> SystemTime {
     path.symlink_metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// Time since the file's last change of any kind, renames included.
-fn age(path: &Path) -> Duration {
+pub(super) fn age(path: &Path) -> Duration {
     use std::os::unix::fs::MetadataExt;
     let Ok(meta) = path.symlink_metadata() else { return SETTLE };
     let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);

@@ -91,8 +91,10 @@ impl Mailbox {
         disk::check_folder(&root)?;
         let mailbox = Self { root };
         for folder in Folder::ALL {
-            match disk::check_folder(&mailbox.folder(folder)) {
-                Err(Error::NotFound { .. }) => {}
+            let path = mailbox.folder(folder);
+            match disk::check_folder(&path) {
+                // A stranger made the mailbox with the folders he knows of. Where it cannot be written, it can still be read.
+                Err(Error::NotFound { .. }) => drop(disk::create_folder_in(&path)),
                 other => other?,
             }
         }

@@ -8,6 +8,15 @@ use crate::id::{RoundId, WorkflowId};
 
 /// Every name in a folder but the hidden ones; a folder that is missing is empty.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
+    names_where(mailbox, folder, |name| !name.starts_with('.'))
+}
+
+/// What programs and crashes left in a folder.
+pub fn hidden_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
+    names_where(mailbox, folder, |name| name.starts_with('.'))
+}
+
+fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>> {
     let path = mailbox.folder(folder);
     let entries = match std::fs::read_dir(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -16,7 +25,7 @@ pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry.io("read", &path)?.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') {
+        if wanted(&name) {
             names.push(name);
         }
     }

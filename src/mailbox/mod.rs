@@ -1,5 +1,6 @@
 //! The documents and their transitions. Everything here is short, synchronous and done under the workflow's lock.
 
+pub mod adopt;
 pub mod answer;
 pub mod audit;
 pub mod close;

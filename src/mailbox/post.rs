@@ -37,6 +37,12 @@ struct Prepared {
     bytes: Vec<u8>,
 }
 
+impl Prepared {
+    fn entry(&self) -> Entry {
+        Entry::of("posted", &self.round).by(self.document.typed.asked_by.as_deref().unwrap_or_default())
+    }
+}
+
 /// Posts a question. Once this returns, the question survives a power cut.
 ///
 /// # Errors
@@ -49,7 +55,11 @@ pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Res
 pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
     let prepared = prepare(mailbox, document)?;
     let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
-    placed_as(mailbox, prepared, placed, if_pending)
+    if placed == Placed::Taken {
+        return taken(mailbox, prepared, if_pending);
+    }
+    audit::record(mailbox, prepared.entry());
+    Ok(Receipt { round: prepared.round, repeated: false })
 }
 
 /// Posts many questions with one sync of the folder for all of them: each is posted, or refused for its own reason. Once
@@ -70,10 +80,18 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
             return Err(e);
         }
     };
+    let mut posted = Vec::new();
     let mut results = Vec::with_capacity(prepared.len());
     for prepared in prepared {
-        results.push(prepared.and_then(|p| placed_as(mailbox, p, placed.next().unwrap_or(Placed::Taken), if_pending)));
+        results.push(prepared.and_then(|prepared| {
+            if placed.next() != Some(Placed::Done) {
+                return taken(mailbox, prepared, if_pending);
+            }
+            posted.push(prepared.entry());
+            Ok(Receipt { round: prepared.round, repeated: false })
+        }));
     }
+    audit::record_all(mailbox, &posted);
     Ok(results)
 }
 
@@ -99,18 +117,13 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
     Ok(Prepared { document, round, bytes })
 }
 
-/// The receipt of a file that was placed, or the slow path of one whose name was taken.
-fn placed_as(mailbox: &Mailbox, prepared: Prepared, placed: Placed, if_pending: IfPending) -> Result<Receipt> {
-    let Prepared { document, round, bytes } = prepared;
-    if placed == Placed::Taken {
-        let posted = post_beside(mailbox, &document.typed, &round, &bytes, if_pending);
-        if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
-            timers::disarm(mailbox, &document.typed, &round);
-        }
-        return posted;
+/// The name was taken: the slow path.
+fn taken(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pending: IfPending) -> Result<Receipt> {
+    let posted = post_beside(mailbox, &document.typed, &round, &bytes, if_pending);
+    if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
+        timers::disarm(mailbox, &document.typed, &round);
     }
-    audit::record(mailbox, Entry::of("posted", &round).by(document.typed.asked_by.as_deref().unwrap_or_default()));
-    Ok(Receipt { round, repeated: false })
+    posted
 }
 
 /// The slow path: something lies in `pending/` already. Under the lock, so that a transition in progress is over.

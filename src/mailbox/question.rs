@@ -150,6 +150,9 @@ pub struct Question {
     /// The workflow in whose run this was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
+    /// Not a question but a task: what `relaunch run` gave its agent to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The reply, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -251,6 +254,7 @@ impl Question {
             cwd: None,
             config_dir: None,
             parent: None,
+            prompt: None,
             answer: None,
             closed: None,
             late_answers: Vec::new(),

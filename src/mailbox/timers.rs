@@ -69,6 +69,11 @@ impl Timer {
         mailbox.folder(Folder::Timers).join(self.file_name())
     }
 
+    /// `told~…`: no timer, but the note that this one has rung.
+    fn told_path(&self, mailbox: &Mailbox) -> PathBuf {
+        mailbox.folder(Folder::Timers).join(format!("told~{}", self.file_name()))
+    }
+
     /// Writes the hint.
     pub fn arm(&self, mailbox: &Mailbox) -> Result<()> {
         disk::touch(&self.path(mailbox))
@@ -80,12 +85,12 @@ impl Timer {
     }
 }
 
-/// The dates of a question: its expiry, and its next reminder after `now`.
+/// The dates of a question: its expiry, and its next reminder after `now`, counted from when it was `asked`.
 #[must_use]
-pub fn of_question(question: &Question, round: &RoundId, now: Time) -> Vec<Timer> {
-    let timer = |at, due| Timer { at, due, round: round.clone() };
+pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
+    let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
     let mut timers: Vec<_> = question.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
-    if let (Some(every), Some(asked)) = (question.remind_every, question.asked_at())
+    if let Some(every) = question.remind_every
         && let Ok(every) = chrono::TimeDelta::from_std(every.0)
         && every > chrono::TimeDelta::zero()
     {
@@ -96,15 +101,41 @@ pub fn of_question(question: &Question, round: &RoundId, now: Time) -> Vec<Timer
     timers
 }
 
-/// Writes the hints of a question.
+/// A file's name keeps milliseconds: a date that were cut off would be due before the document says so.
+fn rounded_up(at: Time) -> Time {
+    let cut = crate::time::to_the_millisecond(at);
+    if cut < at { cut + chrono::TimeDelta::milliseconds(1) } else { cut }
+}
+
+/// When a question was asked; where it does not say so, when its file was written.
+#[must_use]
+pub fn asked(mailbox: &Mailbox, question: &Question) -> Time {
+    let written = || mailbox.document(Folder::Pending, &question.workflow_id).symlink_metadata().and_then(|m| m.modified());
+    question.asked_at().unwrap_or_else(|| written().map_or_else(|_| crate::time::now(), Time::from))
+}
+
+/// Writes the hints of a question. Nobody is told twice that one is overdue.
 pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
-    of_question(question, round, crate::time::now()).iter().try_for_each(|t| t.arm(mailbox))
+    let timers = of_question(question, round, asked(mailbox, question), crate::time::now());
+    timers.iter().filter(|t| t.due != Due::Expire || !t.told_path(mailbox).exists()).try_for_each(|t| t.arm(mailbox))
+}
+
+/// Notes that the human was told of an expiry that changed nothing; `false` where that was noted before.
+pub fn tell_once(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
+    let path = Timer { at: rounded_up(expires_at), due: Due::Expire, round: round.clone() }.told_path(mailbox);
+    if path.exists() {
+        return Ok(false);
+    }
+    disk::touch(&path).map(|()| true)
 }
 
 /// Takes the hints of a question away, as far as they are known. One that stays is found untrue when it is due.
 pub fn disarm(mailbox: &Mailbox, question: &Question, round: &RoundId) {
-    for timer in of_question(question, round, crate::time::now()) {
+    for timer in of_question(question, round, asked(mailbox, question), crate::time::now()) {
         let _ = timer.disarm(mailbox);
+        if timer.due == Due::Expire {
+            let _ = disk::untouch(&timer.told_path(mailbox));
+        }
     }
 }
 
@@ -125,13 +156,22 @@ mod tests {
     }
 
     #[test]
+    fn a_timer_is_never_due_before_its_date() {
+        let mut question = Question::new("w".parse().unwrap(), "?");
+        question.expires_at = crate::time::parse_rfc3339("2026-01-01T00:00:00.0004Z");
+        let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
+        let timer = of_question(&question, &round, crate::time::now(), crate::time::now()).remove(0);
+        assert!(Timer::from_file_name(&timer.file_name()).unwrap().at > question.expires_at.unwrap());
+    }
+
+    #[test]
     fn the_next_reminder_lies_ahead() {
         let mut question = Question::new("w".parse().unwrap(), "?");
         question.timestamp = Some("2026-01-01T00:00:00Z".into());
         question.remind_every = Some(crate::time::Span(std::time::Duration::from_secs(3600)));
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
         let now = crate::time::parse_rfc3339("2026-01-01T05:30:00Z").unwrap();
-        let timers = of_question(&question, &round, now);
+        let timers = of_question(&question, &round, question.asked_at().unwrap(), now);
         assert_eq!(crate::time::rfc3339(timers[0].at), "2026-01-01T06:00:00.000Z");
     }
 }

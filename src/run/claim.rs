@@ -7,8 +7,9 @@ use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::adopt::{self, Adopted};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::intake::{self, Adopted};
+use crate::mailbox::intake;
 use crate::mailbox::question::Closed;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close, list, workflow};
 
@@ -38,27 +39,31 @@ pub enum Refused {
     AwaitedInline(RoundId),
 }
 
-/// The lock that `ask-post --wait` holds while it waits.
+/// The lock that `ask-post --wait` holds from before it posts until it has its answer. One a workflow, since before the post
+/// the round has no name, and after it the answer may be quicker than any lock.
 #[must_use]
-pub fn waiter_path(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
-    mailbox.runs_of(round).join("waiter")
+pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathBuf {
+    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("waiter")
 }
 
 /// Claims the answered round of `workflow`.
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
-    let (document, round) = match intake::adopt(mailbox, &lock)? {
+    let (document, round) = match adopt::adopt(mailbox, &lock)? {
         Adopted::Ready(document, round) => (*document, round),
         Adopted::Unsettled(wait) => return Ok(Err(Refused::Unsettled(wait))),
         Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return Ok(Err(Refused::Nothing)),
     };
     // The pending copy of a round we are about to claim must be gone, or it would look like the next round.
     intake::settle(mailbox, &lock)?;
-    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, &round))? {
+    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return Ok(Err(Refused::AwaitedInline(round)));
     }
-    if let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow) {
+    // An asker that waits may itself be the run of the earlier round; it launches nobody.
+    if claimant != Claimant::Inline
+        && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
+    {
         return Ok(Err(Refused::Busy(earlier)));
     }
     let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;

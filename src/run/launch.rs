@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::plan;
+use super::prompt;
 use super::record::{Begin, Run};
+use super::stop;
 use crate::agent::claude::{self, Invocation};
 use crate::config::Runner;
 use crate::error::{Error, Result};
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, Question};
 
 /// The first argument under which `relaunch` becomes the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
@@ -41,7 +43,7 @@ pub fn start_of(run: &Run) -> Start {
 
 /// The whole call.
 #[must_use]
-pub fn invocation(mailbox: &Mailbox, run: &Run, runner: &Runner, start: &Start) -> Invocation {
+pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Runner, start: &Start) -> Invocation {
     let program = Path::new(&runner.program);
     let cwd = run.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
     let session = run.session_id.to_string();
@@ -55,7 +57,18 @@ pub fn invocation(mailbox: &Mailbox, run: &Run, runner: &Runner, start: &Start) 
     } else if !runner.permission_mode.is_empty() {
         call = call.permission_mode(&runner.permission_mode);
     }
-    call = call.allowed_tools(&runner.allowed_tools).extra_args(&runner.args).scrub(std::env::vars_os().map(|(name, _)| name));
+    // What the prompt tells it to read, it may read.
+    let named = prompt::checkpoint(mailbox, question).into_iter().chain([prompt::answer_file(mailbox, run)]);
+    let readable = named.filter_map(|path| claude::may_read(&path));
+    // An operator's own --settings would be replaced by ours: then there is no stop at a tool boundary.
+    if !runner.args.iter().any(|a| a.starts_with("--settings")) {
+        call = call.settings(&stop::hooks(&run.folder(mailbox)));
+    }
+    call = call
+        .allowed_tools(readable)
+        .allowed_tools(&runner.allowed_tools)
+        .extra_args(&runner.args)
+        .scrub(std::env::vars_os().map(|(name, _)| name));
     if let Some(dir) = &run.config_dir {
         call = call.config_dir(dir);
     }

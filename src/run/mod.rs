@@ -7,17 +7,22 @@
 //! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
 //! ```
 
+mod attend;
 pub mod claim;
 pub mod ending;
 pub mod events;
 pub mod inline;
+pub mod ladder;
 pub mod launch;
 pub mod live;
-pub mod pipes;
+mod pipes;
 pub mod plan;
 pub mod processes;
 pub mod prompt;
 pub mod record;
 pub mod recovery;
 pub mod status;
+pub mod stop;
+pub mod stream;
 pub mod supervisor;
+pub mod task;

@@ -68,8 +68,14 @@ fn begin(
     let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     match dir.and_then(|d| claude::transcript_exists(&d, &from.to_string())) {
         Some(_) => Ok((Begin::Fork { from }, None)),
-        None => Ok((Begin::Fresh, Some(format!("fresh instead of resume: the transcript of session {from} is gone")))),
+        None => Ok((Begin::Fresh, Some(transcript_gone(&from)))),
     }
+}
+
+/// Why a session of ours is not forked.
+#[must_use]
+pub fn transcript_gone(from: &SessionId) -> String {
+    format!("fresh instead of resume: the transcript of session {from} is gone")
 }
 
 /// The asker's session, if our own records say that we launched it: as this workflow's, or as the one in whose run the

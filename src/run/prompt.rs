@@ -1,5 +1,7 @@
 //! What the relaunched agent is told.
 
+use std::path::PathBuf;
+
 use super::record::{Begin, Run};
 use crate::config::Config;
 use crate::disk;
@@ -32,11 +34,18 @@ Question: {question}
 Continue with next steps.
 ";
 
+/// What a stopped agent is asked, if whoever stopped it wants a report.
+pub const REPORT: &str = "You have been stopped. Do not call any tool. Report in a few sentences what you have done, what is unfinished, and which files you changed.";
+
 /// What goes to a session that had the answer before it was cut.
 pub const CONTINUE: &str = "Your process was interrupted and has been restarted. Continue where you left off; check what the last tool call did before you repeat it.";
 
 /// The message that carries the answer. Writes `answer.txt` beside the run where the answer is too long for a prompt.
 pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    // A task says itself what is to be done.
+    if let (Some(prompt), None) = (&question.prompt, &question.answer) {
+        return Ok(prompt.clone());
+    }
     let template = match (&run.begin, config.relaunch.prompt.as_str()) {
         (Begin::Fork { .. }, _) => RESUMED,
         (Begin::Fresh, "") => FRESH,
@@ -46,7 +55,7 @@ pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Ru
         Some(answer) => self::answer(mailbox, question, answer, run)?,
         None => String::new(),
     };
-    let checkpoint = checkpoint(mailbox, question);
+    let checkpoint = checkpoint_in_words(mailbox, question);
     Ok(fill(
         template,
         &[("workflow_id", run.workflow_id.as_str()), ("checkpoint", &checkpoint), ("question", &question.title()), ("answer", &answer)],
@@ -75,17 +84,26 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out + rest
 }
 
-fn checkpoint(mailbox: &Mailbox, question: &Question) -> String {
+/// The workflow's checkpoint: the one that the question names if it can be read, else the one in the mailbox.
+#[must_use]
+pub fn checkpoint(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
     let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-    let named = question.checkpoint.as_deref().filter(|p| *p == own || crate::checkpoint::read_for(p, &question.workflow_id).is_ok());
-    match named {
-        Some(path) => path.display().to_string(),
-        None if own.exists() => own.display().to_string(),
-        None => match &question.checkpoint {
-            Some(lost) => format!("{} (missing or unreadable: say so if you need it)", lost.display()),
-            None => "(none was saved)".into(),
-        },
+    let named = question.checkpoint.as_ref().filter(|p| **p == own || crate::checkpoint::read_for(p, &question.workflow_id).is_ok());
+    named.cloned().or_else(|| own.exists().then_some(own))
+}
+
+fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
+    match (checkpoint(mailbox, question), &question.checkpoint) {
+        (Some(path), _) => path.display().to_string(),
+        (None, Some(lost)) => format!("{} (missing or unreadable: say so if you need it)", lost.display()),
+        (None, None) => "(none was saved)".into(),
     }
+}
+
+/// Where an answer lies that is too long for a prompt.
+#[must_use]
+pub fn answer_file(mailbox: &Mailbox, run: &Run) -> PathBuf {
+    run.folder(mailbox).join("answer.txt")
 }
 
 fn answer(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
@@ -97,7 +115,7 @@ fn answer(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) ->
         ));
     };
     if value.to_text().len() > INLINE_ANSWER {
-        let path = run.folder(mailbox).join("answer.txt");
+        let path = answer_file(mailbox, run);
         disk::replace(&path, value.to_text().as_bytes())?;
         return Ok(format!(
             "The user's answer is {} bytes long; read it from {}{note}",

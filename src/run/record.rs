@@ -172,9 +172,6 @@ pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let path = run.folder(mailbox).join("run.json");
     let mut document: Document<Run> = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
     document.typed = run.clone();
-    if run.retry_at.is_none() {
-        document.forget("retry_at");
-    }
     document.update()?;
     disk::replace(&path, &document.to_bytes())
 }

@@ -25,8 +25,10 @@ pub enum Recovered {
     Live,
     /// Its next attempt may not start before this time.
     Later(Time),
-    /// This attempt is to be supervised.
+    /// This attempt, made just now, is to be supervised.
     Launch(Box<Run>),
+    /// This attempt was claimed before, and nobody supervises it: its claimer is about to, or died.
+    Claimed(Box<Run>),
     /// It is over.
     Over,
 }
@@ -53,7 +55,7 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(Recovered::Over),
         Err(e @ Error::Invalid { .. }) => {
-            intake::quarantine(mailbox, &path, &e.to_string())?;
+            intake::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
             return Ok(Recovered::Over);
         }
         Err(e) => return Err(e),
@@ -70,9 +72,13 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
         return Ok(Recovered::Launch(Box::new(run)));
     };
     match last.state {
-        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Launch(Box::new(last))),
-        // The asker waited inline and died before it had the answer, or a main agent's claim broke off.
-        State::Claimed => next(mailbox, &last),
+        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Claimed(Box::new(last))),
+        // The asker waited inline and died before it had the answer, or a main agent's claim broke off. An asker may have
+        // been part of the run of an earlier round: that one ends first.
+        State::Claimed => match another_is_live(mailbox, round)? {
+            true => Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1))),
+            false => next(mailbox, &last),
+        },
         State::Failed => match last.retry_at {
             Some(at) if at > now => Ok(Recovered::Later(at)),
             _ => {
@@ -108,6 +114,16 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
             Ok(Recovered::Over)
         }
     }
+}
+
+fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
+    let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == round.workflow && r != round);
+    for other in others {
+        if Lock::is_held(&record::lock_path(mailbox, &other))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The receipt that a supervisor wrote down and did not live to act on: its session began and a final result came.

@@ -139,7 +139,7 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     if let Some(round) = running
-        && found.folder == Folder::Pending
+        && matches!(found.folder, Folder::Pending | Folder::Answered)
         && Lock::is_held(&record::lock_path(mailbox, &round))?
     {
         let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;

@@ -3,12 +3,17 @@
 pub mod answering;
 pub mod args;
 pub mod ask_user;
+#[cfg(feature = "askbox")]
+pub mod demo;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
+pub mod listing;
 pub mod posting;
 pub mod program;
+pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
+pub mod saving;
 pub mod show;
 pub mod wait;

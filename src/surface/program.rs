@@ -209,11 +209,16 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
         read(&mut std::fs::File::open(path).map_err(|e| missing_input(path, e))?)?;
     }
     if bytes.len() as u64 > limit {
-        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
         let fix = "shorten it, or put the bulk into a file of its own and name its path";
-        return Err(Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix).in_file(name));
+        return Err(in_input(path, Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix)));
     }
     Ok(bytes)
+}
+
+/// Names the input in an error about what it holds.
+#[must_use]
+pub fn in_input(path: &Path, error: Error) -> Error {
+    error.in_file(if path == Path::new("-") { Path::new("standard input") } else { path })
 }
 
 fn missing_input(path: &Path, source: io::Error) -> Error {
@@ -227,8 +232,8 @@ fn missing_input(path: &Path, source: io::Error) -> Error {
 pub fn read_stdin_text(limit: u64) -> Result<String> {
     let bytes = read_input(Path::new("-"), limit)?;
     let mut text = String::from_utf8(bytes).map_err(|e| {
-        Error::invalid("answer", format!("is no UTF-8 (byte {})", e.utf8_error().valid_up_to()), "send text in UTF-8")
-            .in_file("standard input")
+        let problem = format!("is no UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        in_input(Path::new("-"), Error::invalid("text", problem, "send text in UTF-8"))
     })?;
     if text.ends_with('\n') {
         text.pop();

@@ -50,7 +50,7 @@ impl Watch<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
-            .process_group(0)
+            // It makes a session of its own, which a group of its own would forbid.
             .spawn()
             .map_err(failed)
     }

@@ -8,14 +8,22 @@ use std::time::Duration;
 use super::{Input, Left, Options};
 use crate::error::{Error, Result};
 use crate::hints::Hints;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Folder, Mailbox};
 
 /// How long at most until it is looked for again, where no event comes: an unmount sends none.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Device and inode: a folder of the same name that is another one is another mailbox.
-pub(super) fn identity(root: &Path) -> Option<(u64, u64)> {
-    std::fs::symlink_metadata(root).ok().map(|m| (m.dev(), m.ino()))
+/// The folders whose events the watcher wants.
+pub(super) const WATCHED: [Folder; 4] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers];
+
+/// Device and inode of the mailbox and of the folders that are watched.
+pub(super) type Identity = Vec<(u64, u64)>;
+
+/// A folder of the same name that is another one is another mailbox, and sends its events to nobody.
+pub(super) fn identity(root: &Path) -> Option<Identity> {
+    let folders = WATCHED.iter().map(|f| root.join(f.name()));
+    let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
 }
 
 /// Returns the mailbox once it exists; [`Left::Stopped`] where the watcher is told to stop first. The watcher never makes the

@@ -10,3 +10,6 @@ mod http;
 pub mod live;
 #[allow(dead_code)]
 mod script;
+#[cfg(feature = "relaunch")]
+#[allow(dead_code)]
+pub mod service;

@@ -17,8 +17,9 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 ///   $ ask-answer docs-42 merge
 ///
-/// What kind of answer fits is the question's to say: one value for one question (quote several words), any number of keys
-/// for a multi_choice, ID=VALUE pairs for several questions asked at once. `-` reads the value from standard input.
+/// What kind of answer fits is the question's to say: one value for one question (quote several
+/// words), any number of keys for a multi_choice, ID=VALUE pairs for several questions asked at
+/// once. `-` reads the value from standard input.
 ///
 ///   $ ask-answer db-7 which=pg 'why=It is what staging has'
 ///
@@ -27,6 +28,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 /// An id that is also a subcommand's name follows `--`: ask-answer -- list yes
 #[derive(Debug, Parser)]
 #[command(
+    verbatim_doc_comment,
     name = "ask-answer",
     version,
     after_help = EXIT_CODES,
@@ -51,16 +53,16 @@ pub struct AskAnswer {
 pub struct Reply {
     /// Whose question
     pub id: Option<String>,
-    /// The answer; `-` reads it from standard input, without its last newline
-    #[arg(allow_hyphen_values = true)]
+    /// The answer; `-` reads it from standard input, without its last newline; one that begins with - follows `--`
+    #[arg(allow_negative_numbers = true)]
     pub answer: Vec<String>,
     /// Read the answer as JSON from a file; `-` is standard input
     ///
-    /// Text, a list (multi_choice), an object by question id (several questions), or what Claude Code's AskUserQuestion
-    /// gave back ({"answers": {…}, "annotations": {…}}).
+    /// Text, a list (multi_choice), an object by question id (several questions), or what
+    /// Claude Code's AskUserQuestion gave back ({"answers": {…}, "annotations": {…}}).
     ///
     ///   $ ask-answer docs-42 --file result.json
-    #[arg(short, long, value_name = "FILE", conflicts_with = "answer")]
+    #[arg(verbatim_doc_comment, short, long, value_name = "FILE", conflicts_with = "answer")]
     pub file: Option<PathBuf>,
     /// Who answers; otherwise $USER
     #[arg(long, value_name = "NAME", global = true)]
@@ -85,7 +87,7 @@ pub enum Command {
         /// `ask-user-question` prints the input for Claude Code's AskUserQuestion
         ///
         ///   $ ask-answer show docs-42 --format ask-user-question
-        #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "ask-user-question"], conflicts_with = "json")]
+        #[arg(verbatim_doc_comment, long, value_name = "FORMAT", value_parser = ["text", "json", "ask-user-question"], conflicts_with = "json")]
         format: Option<String>,
     },
     /// Refuse to answer; the agent is told so, and goes on without
@@ -159,6 +161,8 @@ mod tests {
         assert!(parsed.command.is_none() && parsed.reply.answer == ["list"]);
         let parsed = AskAnswer::parse_from(["ask-answer", "--", "list", "x"]);
         assert!(parsed.command.is_none() && parsed.reply.id.as_deref() == Some("list"));
+        let parsed = AskAnswer::parse_from(["ask-answer", "wf", "-1.5", "--by", "bob"]);
+        assert!(parsed.reply.answer == ["-1.5"] && parsed.reply.by.as_deref() == Some("bob"));
         assert!(matches!(AskAnswer::parse_from(["ask-answer", "list", "--mailbox", "m"]).command, Some(Command::List)));
     }
 }

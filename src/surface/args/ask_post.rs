@@ -8,38 +8,39 @@ use crate::surface::program::{Common, EXIT_CODES};
 
 /// Leave a question for the user and exit; the answer comes to a later process
 ///
-/// The question becomes one file in the mailbox. Once this program has ended with 0, the question survives a power cut, and
-/// the agent may exit. Somebody answers (`ask-answer`), minutes or days later, and the watcher (`relaunch watch`) starts the
-/// agent again, from its checkpoint and with the answer.
+/// The question becomes one file in the mailbox. Once this program has ended with 0, the question
+/// survives a power cut, and the agent may exit. Somebody answers (`ask-answer`), minutes or days
+/// later, and the watcher (`relaunch watch`) starts the agent again, from its checkpoint and with
+/// the answer.
 ///
 /// Prints QUESTION_POSTED:<workflow_id>.
 ///
 ///   $ checkpoint save docs-42 --step review --completed draft,backup --next-action 'apply the choice'
 ///
-///   $ ask-post 'The sections overlap. How should we proceed?' -w docs-42 -o merge='Merge into one' -o keep='Keep both'
+///   $ ask-post 'The sections overlap. How should we proceed?' -w docs-42 -o merge='Merge' -o keep='Keep'
 ///   QUESTION_POSTED:docs-42
 ///
-/// The same question again is a no-op with the same receipt; another one while the first is pending is a conflict.
+/// The same question again is a no-op with the same receipt; another one while the first is pending
+/// is a conflict.
 #[derive(Debug, Parser)]
-#[command(name = "ask-post", version, after_help = EXIT_CODES, next_line_help = false)]
+#[command(verbatim_doc_comment, name = "ask-post", version, after_help = EXIT_CODES, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
 pub struct AskPost {
     /// The question, for a human; `-` reads it from standard input
-    #[arg(required_unless_present = "file", allow_hyphen_values = false)]
     pub question: Option<String>,
 
     /// The line of work that asks; otherwise $WORKFLOW_ID, $ASKBOX_WORKFLOW_ID, or a new id
     ///
     /// 1 to 128 of A-Z a-z 0-9 . _ - , starting with a letter or digit.
-    #[arg(short, long, value_name = "ID")]
+    #[arg(verbatim_doc_comment, short, long, value_name = "ID")]
     pub workflow: Option<String>,
 
     /// An option; repeat it for each
     ///
-    /// KEY is what the answer's value will be, DESCRIPTION tells the human what it means. Free text is allowed beside the
-    /// options unless --no-free-text says not.
+    /// KEY is what the answer's value will be, DESCRIPTION tells the human what it means.
+    /// Free text is allowed beside the options unless --no-free-text says not.
     ///
     ///   $ ask-post 'Which database?' -o pg='PostgreSQL, as in staging' -o sqlite='One file'
-    #[arg(short, long = "option", value_name = "KEY=DESCRIPTION")]
+    #[arg(verbatim_doc_comment, short, long = "option", value_name = "KEY=DESCRIPTION")]
     pub option: Vec<String>,
 
     /// The checkpoint that the next process resumes from; otherwise the one that `checkpoint save` wrote
@@ -52,10 +53,11 @@ pub struct AskPost {
 
     /// When the wait ends, such as 90s, 2h or 3d
     ///
-    /// Silence never decides by itself: without --default or --on-expiry the question stays open and is marked overdue.
+    /// Silence never decides by itself: without --default or --on-expiry the question stays
+    /// open and is marked overdue.
     ///
     ///   $ ask-post 'Deploy tonight?' -t yes_no --timeout 2h --default no
-    #[arg(long, value_name = "DURATION")]
+    #[arg(verbatim_doc_comment, long, value_name = "DURATION")]
     pub timeout: Option<String>,
 
     /// The answer that applies when nobody answered in time; recorded as such
@@ -92,31 +94,33 @@ pub struct AskPost {
 
     /// Read the question from a JSON file; `-` is standard input
     ///
-    /// A question document, several questions asked at once ({"questions": […]}), or the input of Claude Code's
-    /// AskUserQuestion. Flags come on top of it.
+    /// A question document, several questions asked at once ({"questions": […]}), or the
+    /// input of Claude Code's AskUserQuestion. Flags come on top of it.
     ///
-    ///   $ echo '{"questions": [{"question": "Which DB?", "options": ["pg", "sqlite"]}, {"question": "Why?"}]}' | ask-post -w db --file -
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["question", "option", "kind", "no_free_text"])]
+    ///   $ echo '{"questions": [{"question": "Which DB?"}, {"question": "Why?"}]}' | ask-post --file -
+    #[arg(verbatim_doc_comment, short, long, value_name = "FILE", conflicts_with_all = ["option", "kind", "no_free_text"])]
     pub file: Option<PathBuf>,
 
     /// The file is a JSON array of independent questions, each with its own workflow_id
     ///
-    /// Each is posted, or refused, for itself: one receipt a line, in order. The exit status is the first failure's.
+    /// Each is posted, or refused, for itself: one receipt a line, in order. The exit status
+    /// is the first failure's.
     ///
     ///   $ jq -s . questions/*.json | ask-post --batch --file -
-    #[arg(long, requires = "file", conflicts_with_all = [
+    #[arg(verbatim_doc_comment, long, requires = "file", conflicts_with_all = [
         "workflow", "checkpoint", "timeout", "default", "on_expiry", "remind_every", "priority", "context", "wait",
     ])]
     pub batch: bool,
 
     /// Wait this long for the answer and print it, instead of exiting at once
     ///
-    /// An answer that comes in time is printed and taken over: nothing else relaunches. Otherwise QUESTION_POSTED:<id> is
-    /// printed and the question stays, as ever. Where the human declines, or somebody withdraws the question, nothing is
-    /// printed and the exit status is 4.
+    /// An answer that comes in time is printed and taken over: nothing else relaunches.
+    /// Otherwise QUESTION_POSTED:<id> is printed and the question stays, as ever. Where the
+    /// human declines, or somebody withdraws the question, nothing is printed and the exit
+    /// status is 4.
     ///
     ///   $ answer=$(ask-post 'Which port?' -w web -t number --wait 5m)
-    #[arg(long, value_name = "DURATION")]
+    #[arg(verbatim_doc_comment, long, value_name = "DURATION")]
     pub wait: Option<String>,
 
     #[allow(missing_docs)]

@@ -8,14 +8,15 @@ use crate::surface::program::{Common, EXIT_CODES};
 
 /// Save and read the state that a fresh process resumes from
 ///
-///   $ checkpoint save docs-42 --step review --completed draft,backup --file-ref backup=/tmp/doc.bak --next-action 'apply the choice'
+///   $ checkpoint save docs-42 --step review --completed draft --file-ref backup=/tmp/doc.bak
 ///   /home/ann/.claude/questions/checkpoints/docs-42.json
 ///
 ///   $ eval "$(checkpoint env docs-42)"; case "$USER_ANSWER" in merge) … esac
 ///
-/// save, show, env and path take their ID from $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID where none is given.
+/// save, show, env and path take their ID from $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID where none is
+/// given.
 #[derive(Debug, Parser)]
-#[command(name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(verbatim_doc_comment, name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Checkpoint {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -30,12 +31,13 @@ pub struct Checkpoint {
 pub enum Command {
     /// Save a complete checkpoint, replacing the one before; prints where it lies
     ///
-    /// From the flags; else from --file; else JSON from standard input. Flags beside --file come on top of it. Fields that
-    /// askbox does not know are kept.
+    /// From the flags; else from --file; else JSON from standard input. Flags beside --file
+    /// come on top of it. Fields that askbox does not know are kept.
     ///
     ///   $ checkpoint save docs-42 < state.json
     ///
     ///   $ checkpoint save docs-42 --step review --completed draft --pending ship --state tries=3
+    #[command(verbatim_doc_comment)]
     Save(Box<Save>),
     /// Print one value, bare
     ///
@@ -43,6 +45,7 @@ pub enum Command {
     ///
     ///   $ checkpoint get docs-42 files.backup
     ///   /tmp/doc.bak
+    #[command(verbatim_doc_comment)]
     Get {
         /// Whose checkpoint
         id: String,
@@ -52,13 +55,14 @@ pub enum Command {
     /// Set one value
     ///
     ///   $ checkpoint set docs-42 state_variables.tries 4 --as-json
+    #[command(verbatim_doc_comment)]
     Set {
         /// Whose checkpoint
         id: String,
         /// A dotted path such as state_variables.branch
         field: String,
-        /// The value; `-` reads it from standard input
-        #[arg(allow_hyphen_values = true)]
+        /// The value; `-` reads it from standard input; one that begins with - follows `--`
+        #[arg(allow_negative_numbers = true)]
         value: String,
         /// The value is JSON, not text
         #[arg(long)]
@@ -67,6 +71,7 @@ pub enum Command {
     /// Close the current step and open the next one
     ///
     ///   $ checkpoint step docs-42 ship
+    #[command(verbatim_doc_comment)]
     Step {
         /// Whose checkpoint
         id: String,
@@ -80,21 +85,24 @@ pub enum Command {
     },
     /// Print shell assignments for `eval`: every value one quoted word
     ///
-    /// WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT, NEXT_ACTION, USER_ANSWER, one
-    /// FILE_<KEY> for each file, one STATE_<KEY> for each state variable, one USER_ANSWER_<ID> for each question of a batch.
-    /// Lists have one item a line.
+    /// WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT,
+    /// NEXT_ACTION, USER_ANSWER, one FILE_<KEY> for each file, one STATE_<KEY> for each state
+    /// variable, one USER_ANSWER_<ID> for each question of a batch. Lists have one item a
+    /// line.
     ///
     ///   $ eval "$(checkpoint env docs-42)" && cp "$FILE_BACKUP" .
+    #[command(verbatim_doc_comment)]
     Env {
         /// Whose checkpoint
         id: Option<String>,
         /// What every name begins with, such as CP_
-        #[arg(long, value_name = "P", default_value = "")]
+        #[arg(long, value_name = "P", default_value = "", hide_default_value = true)]
         prefix: String,
     },
     /// Print where the checkpoint lies, or would lie
     ///
     ///   $ jq .files "$(checkpoint path docs-42)"
+    #[command(verbatim_doc_comment)]
     Path {
         /// Whose checkpoint
         id: Option<String>,
@@ -102,6 +110,7 @@ pub enum Command {
     /// Check a checkpoint; what holds a slash or is a file is a path, else an id
     ///
     ///   $ checkpoint validate /tmp/workflow_42_checkpoint.json
+    #[command(verbatim_doc_comment)]
     Validate {
         /// A file or an id
         target: String,

@@ -2,4 +2,6 @@
 
 pub mod ask_answer;
 pub mod ask_post;
+#[cfg(feature = "askbox")]
+pub mod askbox;
 pub mod checkpoint;

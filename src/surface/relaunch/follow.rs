@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::disk::Lock;
@@ -44,10 +44,10 @@ fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<(RoundId, Run)> {
     Err(Error::not_found(format!("{workflow} has no run"), "see where it stands: relaunch status"))
 }
 
-fn print_run(mailbox: &Mailbox, round: &RoundId, path: &PathBuf, follow: bool, since: u64, json: bool) -> Result<()> {
+fn print_run(mailbox: &Mailbox, round: &RoundId, path: &Path, follow: bool, since: u64, json: bool) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     let bell = if follow { Bell::of_folder(folder).ok() } else { None };
-    let mut lines = Tail { path: path.clone(), reader: None, partial: String::new() };
+    let mut lines = Tail { path: path.to_path_buf(), reader: None, partial: String::new() };
     loop {
         // Looked at before the file: what a live run wrote before it let go of the lock is then surely read.
         let live = Lock::is_held(&record::lock_path(mailbox, round))?;

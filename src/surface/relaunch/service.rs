@@ -21,13 +21,12 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     stop_on_signal(sender.clone())?;
     let mut say = |line: &str| program::say(&format!("{}  {line}\n", time::rfc3339(time::now())));
     let mut told_ready = false;
-    loop {
-        let mailbox = match watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
-            Ok(mailbox) => mailbox,
-            Err(_) => break,
+    while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
+        let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
+            // Gone again before it was looked at.
+            Err(_) if !root.exists() => continue,
+            other => other?,
         };
-        say(&format!("watching  {}", root.display()));
-        let watch = Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say)?;
         let ready = || {
             if !std::mem::replace(&mut told_ready, true) {
                 let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);

@@ -1,0 +1,165 @@
+//! The interrupt ladder: how a run is stopped without losing work. One rung after the other, never SIGKILL first.
+//!
+//! | rung | what happens | what it costs |
+//! |---|---|---|
+//! | boundary | the tool calls in flight finish, new ones are refused, the turn ends right behind them | nothing |
+//! | interrupt | the in-band interrupt, only while the agent writes or thinks | the rest of a sentence |
+//! | terminate | SIGTERM: the agent takes its running tools along | the tool call in flight |
+//! | kill | the whole tree is frozen, every descendant killed, then the agent | the same; nothing lives on |
+
+use std::time::{Duration, Instant};
+
+use super::processes::TERM_GRACE;
+
+/// How long the in-band interrupt may take: it is answered within a tenth of a second.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Who or what stops the run.
+    pub why: String,
+    /// How long the tool call in flight may take to finish.
+    pub grace: Duration,
+    /// Ask the agent what it has before it goes.
+    pub report: bool,
+    /// Skip the boundary: no patience with the tool call in flight.
+    pub now: bool,
+}
+
+/// What the agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// A tool call is in flight: an interrupt would cut it.
+    Tool,
+    /// It writes or thinks.
+    Words,
+}
+
+/// One rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// Wait for the tool call in flight.
+    Boundary,
+    /// The in-band interrupt.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+    /// Freeze and kill everything.
+    Kill,
+}
+
+impl Rung {
+    /// The word for it in events.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Boundary => "boundary: the tool call in flight finishes, then the turn ends",
+            Self::Interrupt => "in-band interrupt",
+            Self::Terminate => "SIGTERM",
+            Self::Kill => "the whole tree is killed",
+        }
+    }
+}
+
+/// A climb in progress.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// What was asked for.
+    pub request: Request,
+    rung: Rung,
+    until: Option<Instant>,
+}
+
+impl Ladder {
+    /// Begins to climb; the first rung depends on what the agent is doing. Take [`Ladder::rung`] first.
+    #[must_use]
+    pub fn begin(request: Request, doing: Doing, now: Instant) -> Self {
+        let rung = match (doing, request.now) {
+            (Doing::Words, _) => Rung::Interrupt,
+            (Doing::Tool, false) => Rung::Boundary,
+            (Doing::Tool, true) => Rung::Terminate,
+        };
+        let mut ladder = Self { request, rung, until: None };
+        ladder.wait(now);
+        ladder
+    }
+
+    /// A ladder that begins with SIGTERM: for an agent that does not go after its last word.
+    #[must_use]
+    pub fn terminate(request: Request, now: Instant) -> Self {
+        let mut ladder = Self { request, rung: Rung::Terminate, until: None };
+        ladder.wait(now);
+        ladder
+    }
+
+    /// The rung it stands on.
+    #[must_use]
+    pub fn rung(&self) -> Rung {
+        self.rung
+    }
+
+    /// When the next rung is due; `None` on the last one.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// Climbs if it is time to. Returns the new rung.
+    pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
+        if self.until.is_none_or(|at| now < at) {
+            return None;
+        }
+        self.rung = match (self.rung, doing) {
+            // An interrupt would cut the tool just as well, and without its exit.
+            (Rung::Boundary, Doing::Words) => Rung::Interrupt,
+            (Rung::Boundary | Rung::Interrupt, _) => Rung::Terminate,
+            (Rung::Terminate | Rung::Kill, _) => Rung::Kill,
+        };
+        self.wait(now);
+        Some(self.rung)
+    }
+
+    fn wait(&mut self, now: Instant) {
+        self.until = match self.rung {
+            Rung::Boundary => Some(now + self.request.grace),
+            Rung::Interrupt => Some(now + INTERRUPT_GRACE),
+            Rung::Terminate => Some(now + TERM_GRACE),
+            Rung::Kill => None,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(now: bool) -> Request {
+        Request { why: "test".into(), grace: Duration::from_secs(30), report: false, now }
+    }
+
+    #[test]
+    fn a_tool_in_flight_gets_its_grace_and_is_never_cut_by_the_interrupt() {
+        let start = Instant::now();
+        let mut ladder = Ladder::begin(request(false), Doing::Tool, start);
+        assert_eq!(ladder.rung(), Rung::Boundary);
+        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(30)), Some(Rung::Terminate));
+        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(36)), Some(Rung::Kill));
+        assert_eq!(ladder.deadline(), None);
+    }
+
+    #[test]
+    fn words_are_interrupted_at_once() {
+        let start = Instant::now();
+        let mut ladder = Ladder::begin(request(false), Doing::Words, start);
+        assert_eq!(ladder.rung(), Rung::Interrupt);
+        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(6)), Some(Rung::Terminate));
+    }
+
+    #[test]
+    fn now_means_no_patience_with_a_tool() {
+        assert_eq!(Ladder::begin(request(true), Doing::Tool, Instant::now()).rung(), Rung::Terminate);
+        assert_eq!(Ladder::begin(request(true), Doing::Words, Instant::now()).rung(), Rung::Interrupt);
+    }
+}

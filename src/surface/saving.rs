@@ -1,0 +1,60 @@
+//! What `checkpoint save` saves.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::args::checkpoint::Save;
+use super::program;
+use crate::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
+use crate::error::{Error, Result};
+use crate::text;
+
+/// The flags, on top of a file or standard input where there are no flags.
+pub fn content(save: &Save) -> Result<Vec<u8>> {
+    let mut base = match &save.file {
+        Some(file) => program::read_input(file, MAX_CHECKPOINT)?,
+        None if save.has_fields() => b"{}".to_vec(),
+        None if std::io::stdin().is_terminal() => {
+            return Err(Error::usage("nothing to save", "pipe JSON in, name a --file, or say where you are: --step NAME"));
+        }
+        None => program::read_input(Path::new("-"), MAX_CHECKPOINT)?,
+    };
+    if save.has_fields() {
+        let file = save.file.as_deref().unwrap_or(Path::new("-"));
+        let mut document = CheckpointDocument::parse(&base).map_err(|e| program::in_input(file, e))?;
+        let fields = &mut document.typed;
+        let text = |new: &Option<String>, old: &mut Option<String>| *old = new.clone().or(old.take());
+        text(&save.step, &mut fields.current_step);
+        text(&save.context, &mut fields.context);
+        text(&save.next_action, &mut fields.next_action);
+        text(&save.kind, &mut fields.workflow_type);
+        fields.completed_steps.extend(save.completed.iter().cloned());
+        fields.pending_steps.extend(save.pending.iter().cloned());
+        put_pairs("--file-ref", &save.file_ref, &mut fields.files)?;
+        // The next process may run elsewhere.
+        for value in fields.files.values_mut() {
+            if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
+                *value = absolute.display().to_string().into();
+            }
+        }
+        put_pairs("--state", &save.state, &mut fields.state_variables)?;
+        document.update()?;
+        base = document.to_bytes();
+    }
+    Ok(base)
+}
+
+fn put_pairs(flag: &str, pairs: &[String], into: &mut Map<String, Value>) -> Result<()> {
+    for pair in pairs {
+        match pair.split_once('=') {
+            Some((key, value)) if !key.is_empty() => drop(into.insert(key.into(), value.into())),
+            _ => {
+                let shown = text::excerpt(pair, 40);
+                return Err(Error::usage(format!("{flag}: `{shown}` is no KEY=VALUE"), format!("write it as {flag} KEY=VALUE")));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The product's main job with the real `claude`: a question that was answered relaunches its agent, once, with the answer.
+//! What the API received is the proof.
+#![cfg(feature = "relaunch")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod faults;
+mod fresh;
+mod resume;
+mod surface;

@@ -1,0 +1,130 @@
+//! Forks of earlier sessions: only of those that askbox launched, and only while they exist.
+
+use crate::support::service::{Service, bash};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A workflow whose first run, launched by askbox as `session`, has asked a second question, without a checkpoint.
+struct Asked {
+    service: Service,
+    session: String,
+    transcript: PathBuf,
+}
+
+#[track_caller]
+fn asked_in_a_run_of_ours(config: &str) -> Asked {
+    let mut service = Service::new();
+    service.configure(config);
+    service.user_session(&json!([bash("ask-post 'First?' -w w"), {"text": "asked"}]));
+    service.api.on("User chose: alpha", json!([bash("ask-post 'Second, the walnut?'"), {"text": "asked again"}]));
+    service.watch();
+    service.answer("w", "alpha");
+    let status = service.wait_status("w", "asking again", |s| s["state"] == "pending" && s["question"] == "Second, the walnut?");
+    let round = status["question_id"].as_str().expect("a round");
+    let session = service.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
+    assert_ne!(round, session);
+    assert!(service.launches()[0].args.contains(&format!("--session-id={session}")), "{:?}", service.launches());
+    let transcript = service.home.transcript(&session).expect("a transcript");
+    Asked { service, session, transcript }
+}
+
+#[track_caller]
+fn answered_and_delivered(service: &Service, answer: &str, result: &str) -> Value {
+    service.answer("w", answer);
+    service.wait_status("w", "delivered", |s| s["state"] == "delivered" && s["result"] == result)
+}
+
+#[test]
+fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stays_byte_for_byte() {
+    for config in ["[relaunch]\nmode = 'resume'\n", ""] {
+        let Asked { service, session, transcript } = asked_in_a_run_of_ours(config);
+        let before = std::fs::read(&transcript).expect("its bytes");
+        service.api.on("User chose: beta", json!([{"text": "went on"}]));
+        let status = answered_and_delivered(&service, "beta", "went on");
+
+        let fork = status["session_id"].as_str().expect("a session");
+        let launches = service.launches();
+        assert_eq!(launches.len(), 2);
+        let flags = format!("--resume={session} --fork-session --session-id={fork}");
+        assert!(launches[1].args.contains(&flags), "{launches:#?}");
+        let requests = service.api.requests_with_text("User chose: beta");
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].session_id().as_deref(), Some(fork));
+        let told = requests[0].model_text();
+        // The conversation so far, its question among the tool calls, and then the answer.
+        assert!(told.contains("User chose: alpha") && told.contains("QUESTION_POSTED:w"), "{told}");
+        assert!(requests[0].assistant_text().contains("asked again"));
+        assert!(told.contains("The question of workflow w has its reply.\nQuestion: Second, the walnut?\nUser chose: beta"), "{told}");
+        assert_eq!(told.matches("User chose: beta").count(), 1);
+        assert!(std::fs::read(&transcript).expect("its bytes") == before, "the original was changed");
+    }
+}
+
+#[test]
+fn auto_starts_afresh_where_the_question_carries_a_checkpoint() {
+    let Asked { service, session, .. } = asked_in_a_run_of_ours("");
+    service.api.on(
+        "User chose: beta",
+        json!([bash("checkpoint save --step three --next-action 'ask the third'"), bash("ask-post 'Third?'"), {"text": "asked"}]),
+    );
+    service.answer("w", "beta");
+    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Third?");
+    service.api.on("User chose: gamma", json!([{"text": "went on"}]));
+    answered_and_delivered(&service, "gamma", "went on");
+    let launches = service.launches();
+    assert!(launches[1].args.contains(&format!("--resume={session} ")), "{launches:#?}");
+    assert!(!launches[2].args.contains("--resume"), "{launches:#?}");
+    let told = service.api.requests_with_text("User chose: gamma")[0].model_text();
+    assert!(told.contains("checkpoints/w.json") && !told.contains("alpha"), "{told}");
+    assert_eq!(service.notes("w"), [""; 0]);
+}
+
+#[test]
+fn a_session_that_a_user_started_is_never_resumed_and_the_events_say_so() {
+    let mut service = Service::new();
+    service.configure("[relaunch]\nmode = 'resume'\n");
+    // A Task-tool subagent's Bash sees the same session id as its main session's.
+    let ask = "ask-post 'Which?' -w w";
+    let agent = json!({"tool": "Task", "input": {"description": "asks", "subagent_type": "general-purpose", "run_in_background": false,
+        "prompt": format!("@@{}", json!([bash(ask), {"text": "asked"}]))}});
+    let outcome = service.user_session(&json!([agent, {"text": "ended"}]));
+    let main = outcome.result()["session_id"].as_str().expect("a session").to_owned();
+    assert_eq!(service.document("pending/w.json")["session_id"], main.as_str());
+    assert!(service.home.transcript(&main).is_some());
+
+    service.api.on("User chose: alpha", json!([{"text": "went on"}]));
+    service.watch();
+    answered_and_delivered(&service, "alpha", "went on");
+    assert!(!service.launches()[0].args.contains("--resume"), "{:?}", service.launches());
+    assert_eq!(service.notes("w"), ["fresh instead of resume: the asker's session was not launched by askbox"]);
+    let told = service.api.requests_with_text("User chose: alpha")[0].model_text();
+    assert!(told.contains("Resume workflow from checkpoint at (none was saved)."), "{told}");
+}
+
+#[test]
+fn a_session_whose_transcript_is_gone_is_not_resumed_and_the_events_say_so() {
+    let Asked { service, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
+    std::fs::remove_file(transcript).expect("it was there");
+    service.api.on("User chose: beta", json!([{"text": "went on"}]));
+    answered_and_delivered(&service, "beta", "went on");
+    assert!(!service.launches()[1].args.contains("--resume"), "{:?}", service.launches());
+    assert_eq!(service.notes("w"), [format!("fresh instead of resume: the transcript of session {session} is gone")]);
+    let told = service.api.requests_with_text("User chose: beta")[0].model_text();
+    assert!(told.contains("Resume workflow from checkpoint") && !told.contains("alpha"), "{told}");
+}
+
+#[test]
+fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fresh_prompt() {
+    let Asked { service, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
+    service.remove_claude();
+    service.answer("w", "beta");
+    service.wait_state("w", "parked");
+    std::fs::remove_file(transcript).expect("it was there");
+    service.install_claude();
+    service.api.on("User chose: beta", json!([{"text": "went on"}]));
+    service.call("relaunch", &["retry", "w"]).ok();
+    let told = service.api.requests_with_text("User chose: beta")[0].model_text();
+    assert!(told.contains("Resume workflow from checkpoint"), "{told}");
+    assert!(service.notes("w").contains(&format!("fresh instead of resume: the transcript of session {session} is gone")));
+    assert_eq!(service.status("w")["state"], "delivered");
+}

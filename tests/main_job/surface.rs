@@ -1,0 +1,162 @@
+//! What a run may do, what it inherits, and the other ways in which an answer is handed over.
+
+use crate::support::claude::LIMIT;
+use crate::support::service::{Service, bash};
+use serde_json::json;
+
+/// Proves that nothing else was launched: one more workflow goes the whole way, and then the launches are counted.
+#[track_caller]
+fn only_launched(service: &Service, times: usize) {
+    service.api.on("User chose: sentinel", json!([{"text": "sentinel"}]));
+    service.ask("sentinel", &["Sentinel?"]);
+    service.answer("sentinel", "sentinel");
+    service.wait_state("sentinel", "delivered");
+    let launches = service.launches();
+    assert_eq!(launches.len(), times + 1, "{launches:#?}");
+}
+
+#[test]
+fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out() {
+    let mut service = Service::new();
+    service.watch_on_nothing();
+    service.ask("w", &["Begin?"]);
+    let question = json!({"questions": [{"question": "Which DB?", "header": "DB", "multiSelect": false, "options": [
+        {"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]}]});
+    let made = service.home.work().join("made");
+    let steps = json!([
+        bash("checkpoint save --step two --next-action three"),
+        bash("touch made"),
+        {"tool": "Write", "input": {"file_path": made, "content": "x"}},
+        {"tool": "AskUserQuestion", "input": question},
+        bash("ask-post 'Which DB?' -o pg=Postgres -o sqlite=SQLite"),
+        {"text": "asked"}
+    ]);
+    service.api.on("User chose: yes", steps);
+    service.answer("w", "yes");
+    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Which DB?");
+    let closed = service.files("closed");
+    assert_eq!(closed.len(), 1);
+    assert_eq!(service.document(&format!("closed/{}", closed[0]))["closed"]["state"], "delivered");
+
+    let results = service.api.turns().pop().expect("a turn").tool_results();
+    assert_eq!(service.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
+    let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
+    assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
+    assert!(results[3].contains("Ask with `ask-post -w w \"QUESTION\""), "{results:?}");
+    assert_eq!(results[4], "QUESTION_POSTED:w");
+    assert!(!made.exists());
+    let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");
+    let events = std::fs::read_to_string(service.mailbox().join(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
+    let denied: Vec<&str> = events.lines().filter(|l| l.contains(r#""type":"permission""#)).collect();
+    assert_eq!(denied.len(), 3, "{denied:#?}");
+    assert!(denied.iter().all(|l| l.contains(r#""decision":"deny""#)));
+    assert!(events.contains(r#""type":"question_posted""#), "{events}");
+}
+
+#[test]
+fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do() {
+    let mut service = Service::new();
+    service.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
+    service.home.add_script("show-env", "env -0 > env.txt");
+    std::fs::create_dir_all(service.mailbox()).expect("a folder");
+    std::fs::set_permissions(service.mailbox(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
+    let outer = [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_SESSION_ID", "0b0d3a4e-0000-4000-8000-00000000000f"),
+        ("CLAUDE_PID", "4711"),
+        ("CLAUDE_CODE_ENTRYPOINT", "outer"),
+        ("CLAUDE_EFFORT", "outer"),
+        ("AI_AGENT", "outer"),
+        ("ASKBOX_WORKFLOW_ID", "outer"),
+        ("WORKFLOW_ID", "outer"),
+    ];
+    service.watch_with(&outer);
+    service.ask("w", &["Begin?"]);
+    service.api.on("User chose: yes", json!([bash("show-env"), {"text": "shown"}]));
+    service.answer("w", "yes");
+    let status = service.wait_state("w", "delivered");
+    let session = status["session_id"].as_str().expect("a session");
+
+    let launch = &service.launches()[0];
+    for name in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_EFFORT", "AI_AGENT"] {
+        assert_eq!(launch.var(name), None, "{name}");
+    }
+    let config = service.home.config().display().to_string();
+    let expected = [
+        ("ANTHROPIC_API_KEY", "dummy"),
+        ("CLAUDE_CONFIG_DIR", &config),
+        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+        ("WORKFLOW_ID", "w"),
+        ("ASKBOX_WORKFLOW_ID", "w"),
+        ("ASKBOX_SESSION_ID", session),
+    ];
+    for (name, value) in expected {
+        assert_eq!(launch.var(name), Some(value), "{name}");
+    }
+    let bash_env = std::fs::read_to_string(service.home.work().join("env.txt")).expect("the tool ran");
+    let has = |line: &str| bash_env.split('\0').any(|l| l == line);
+    assert!(has("ANTHROPIC_API_KEY=dummy") && has(&format!("CLAUDE_CODE_SESSION_ID={session}")), "{bash_env}");
+    assert!(!bash_env.contains("outer") && !bash_env.contains("4711"), "{bash_env}");
+}
+
+#[test]
+fn relaunch_with_an_id_runs_the_answer_in_the_foreground() {
+    let service = Service::new();
+    service.ask("w", &["Begin?"]);
+    let early = service.call("relaunch", &["w"]);
+    assert_eq!(early.status.code(), Some(6), "{early:?}");
+    service.api.on("User chose: yes", json!([bash("checkpoint path w"), {"text": "all done"}]));
+    service.answer("w", "yes");
+    let ran = service.call("relaunch", &["w"]).ok();
+    assert!(ran.stdout.contains("all done") && ran.stdout.contains("checkpoint path w"), "{ran:?}");
+    assert_eq!(service.status("w")["state"], "delivered");
+    let again = service.call("relaunch", &["w"]);
+    assert_eq!(again.status.code(), Some(4), "{again:?}");
+    assert_eq!(service.launches().len(), 1);
+}
+
+#[test]
+fn relaunch_prompt_hands_the_answer_to_a_main_agent_and_nobody_is_launched() {
+    let mut service = Service::new();
+    service.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
+    service.answer("w", "now");
+    let prompt = service.call("relaunch", &["prompt", "w"]).ok().stdout;
+    assert!(prompt.starts_with("Resume workflow from checkpoint") && prompt.contains("User chose: now (At once)"), "{prompt}");
+    assert_eq!(service.status("w")["state"], "delivered");
+    assert_eq!(service.call("relaunch", &["prompt", "w"]).status.code(), Some(4));
+    service.watch();
+    only_launched(&service, 0);
+}
+
+#[test]
+fn an_asker_that_waits_gets_the_answer_itself_and_nobody_is_launched() {
+    let mut service = Service::new();
+    service.watch_on_nothing();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            service.wait_state("w", "pending");
+            service.answer("w", "left");
+        });
+        let outcome = service.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
+        assert_eq!(outcome.result()["result"], "went left");
+    });
+    assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
+    assert_eq!(service.status("w")["state"], "delivered");
+    only_launched(&service, 0);
+}
+
+#[test]
+fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
+    let mut service = Service::new();
+    service.watch_on_nothing();
+    service.ask("w", &["Begin?"]);
+    service.api.on("User chose: yes", json!([bash("ask-post 'Left or right?' --wait 50s"), {"text": "went left"}]));
+    service.answer("w", "yes");
+    service.api.wait_for_text("User chose: yes", 1, LIMIT);
+    service.wait_status("w", "asking", |_| service.files("pending") == ["w.json"]);
+    service.answer("w", "left");
+    service.wait_status("w", "over", |s| s["state"] == "delivered" && service.files("running").is_empty());
+    assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
+    assert_eq!(service.files("closed").len(), 2);
+    only_launched(&service, 1);
+}
