@@ -133,7 +133,7 @@ pub fn spawn(call: &Invocation, stderr: File) -> Result<Child> {
 }
 
 /// Looks the program up before anything is started, so that a missing one is said plainly.
-fn find(program: &Path) -> Result<PathBuf> {
+pub fn find(program: &Path) -> Result<PathBuf> {
     let missing = || {
         Error::failed(
             format!("there is no program `{}`", program.display()),

@@ -232,7 +232,8 @@ fn blank(workflow: &WorkflowId) -> Status {
     }
 }
 
-fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question) -> Result<Status> {
+/// One round, whose document is at hand.
+pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question) -> Result<Status> {
     let run = match folder {
         Folder::Pending | Folder::Answered => None,
         _ => record::latest(mailbox, round)?,

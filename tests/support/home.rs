@@ -194,6 +194,16 @@ impl Home {
         entries.filter(|e| e["workflow_id"] == id).map(|e| e["event"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// Waits until the audit trail of a workflow is exactly this: an entry follows its transition.
+    #[track_caller]
+    pub fn audit_is(&self, id: &str, events: &[&str]) {
+        let end = Instant::now() + LIMIT;
+        while self.audit(id).len() < events.len() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.audit(id), events);
+    }
+
     /// The reason beside a quarantined file.
     #[track_caller]
     pub fn reason(&self, name: &str) -> String {

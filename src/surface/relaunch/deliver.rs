@@ -173,6 +173,10 @@ fn refusal(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused) -> Result
             format!("an earlier answer of {workflow} is being delivered ({})", round.question),
             format!("read along: relaunch logs -f {workflow}"),
         ),
+        Refused::AskerAtWork(round) => Error::conflict(
+            format!("the session that asked for {workflow} is still at work for {}", round.workflow),
+            format!("wait for its end: relaunch logs -f {}", round.workflow),
+        ),
         Refused::AwaitedInline(_) => {
             Error::conflict(format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"), "let it have it")
         }
