@@ -141,6 +141,8 @@ pub struct Limits {
     pub run_time: Span,
     /// Time without any sign of life.
     pub silence: Span,
+    /// A silence that is told as an event `silent`.
+    pub silent_after: Span,
     /// From a polite stop to the next rung of the ladder.
     pub grace: Span,
 }
@@ -150,6 +152,7 @@ impl Default for Limits {
         Self {
             run_time: Span(Duration::from_secs(6 * 3600)),
             silence: Span(Duration::from_secs(3600)),
+            silent_after: Span(Duration::from_secs(30)),
             grace: Span(Duration::from_secs(30)),
         }
     }
@@ -195,6 +198,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
     ("limits.run_time", "\"6h\"", "wall time of one run; then it is stopped and parked, its session kept"),
     ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
+    ("limits.silent_after", "\"30s\"", "time without a sign of life before the run is shown as silent"),
     ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
 ];
@@ -256,6 +260,7 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
+    at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
     config.runner(None).map(drop)
 }
 

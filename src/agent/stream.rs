@@ -148,6 +148,7 @@ impl Interpreter {
         EventKind::Interrupted {
             how: how.into(),
             text: self.ledger.words().to_owned(),
+            report: None,
             tool_calls,
             tool_calls_omitted,
             files_touched: self.ledger.files().to_vec(),

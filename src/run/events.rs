@@ -1,6 +1,6 @@
 //! The normalized events of a run: one JSON object a line, `{"seq":N,"at":"…","type":…}`, whatever the agent program.
 //!
-//! `seq` counts from 1 and grows by at least 1 a line; `at` is RFC 3339, UTC, with milliseconds. Readers ignore fields
+//! `seq` counts from 1, over all attempts of a round, and grows by at least 1 a line; `at` is RFC 3339, UTC, with milliseconds. Readers ignore fields
 //! they do not know. Texts are bounded: a line is at most [`LINE_LIMIT`] bytes, and what was cut is stated.
 
 use chrono::{DateTime, Utc};
@@ -15,7 +15,7 @@ pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
-    /// Place in the run, from 1.
+    /// Place among the events of the round, from 1, over all its attempts.
     pub seq: u64,
     /// When the supervisor saw it.
     #[serde(with = "millis")]
@@ -140,6 +140,9 @@ pub enum EventKind {
         how: String,
         /// What the agent said in the cut turn (its end, if long).
         text: String,
+        /// What it reported when it was asked to, after the cut turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<String>,
         /// The tool calls of the run, the latest ones if many, in order.
         tool_calls: Vec<ToolSummary>,
         /// Earlier calls that are not in `tool_calls`.

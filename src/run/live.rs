@@ -52,6 +52,24 @@ impl LiveState {
     }
 }
 
+impl LiveState {
+    /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Thinking => "thinking",
+            Self::Tool { .. } => "tool",
+            Self::Throttled { .. } => "throttled",
+            Self::Silent { .. } => "silent",
+            Self::Asking => "asking",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Parked => "parked",
+        }
+    }
+}
+
 struct Shown<'a> {
     state: &'a LiveState,
     now: DateTime<Utc>,
@@ -166,6 +184,20 @@ impl Live {
             None if self.session_id.is_none() => LiveState::Starting,
             None => LiveState::Thinking,
         }
+    }
+
+    /// From here on the events are another attempt's.
+    pub fn new_attempt(&mut self) {
+        self.state = LiveState::Starting;
+        self.session_id = None;
+        self.open.clear();
+        self.asked = false;
+    }
+
+    /// The tool that was called last and has not answered.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.open.last().map(|(_, name, _)| name.as_str())
     }
 
     /// What the run is doing.
