@@ -16,6 +16,7 @@ pub const MAX_CONFIG: u64 = 1 << 20;
 
 /// How a relaunched agent gets its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Fresh where the question carries a checkpoint, resume where it does not and the asker was a run of ours.
@@ -29,6 +30,7 @@ pub enum Mode {
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// `[relaunch]`
@@ -43,6 +45,7 @@ pub struct Config {
 
 /// `[relaunch]`: when and how answered questions become runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Relaunch {
     /// fresh, resume or auto.
@@ -89,6 +92,7 @@ impl Relaunch {
 
 /// `[runner]`: the programs that are launched.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runners {
     /// The name of the one to use.
@@ -106,11 +110,12 @@ impl Default for Runners {
 
 /// `[runner.NAME]`: one agent program. It speaks Claude Code's stream-json on standard input and output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runner {
     /// The program: a path, or a name on PATH. `claude` where it is empty.
     pub program: String,
-    /// More arguments, before the ones of askbox.
+    /// More arguments, behind the ones of askbox.
     pub args: Vec<String>,
     /// More environment.
     pub env: BTreeMap<String, String>,
@@ -129,6 +134,7 @@ fn default_tools() -> Vec<String> {
 
 /// `[limits]`: where a run ends that does not end by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// Wall time of one run.
@@ -151,6 +157,7 @@ impl Default for Limits {
 
 /// `[notify]`: a program that tells the human.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Notify {
     /// Run with the event as its last argument and the question's document on standard input; empty for none.

@@ -15,11 +15,26 @@ pub enum LiveState {
     /// The model works.
     Thinking,
     /// The tool that was called last and has not answered.
-    Tool { name: String, since: DateTime<Utc> },
+    Tool {
+        /// The tool.
+        name: String,
+        /// When it was called.
+        since: DateTime<Utc>,
+    },
     /// The agent waits before it calls its API again.
-    Throttled { status: Option<u16>, retry: u32, delay_ms: u64 },
+    Throttled {
+        /// HTTP status; absent when there was no response.
+        status: Option<u16>,
+        /// Which retry comes next, from 1.
+        retry: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+    },
     /// Nothing has come from the agent since then.
-    Silent { since: DateTime<Utc> },
+    Silent {
+        /// When its last sign of life came.
+        since: DateTime<Utc>,
+    },
     /// A question of the run waits for its answer.
     Asking,
     /// The last turn ended by itself.

@@ -165,6 +165,9 @@ fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
 
 fn make_sure_it_is_gone(run: &Run) -> Result<()> {
     let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    if run.state == State::Running {
+        processes::let_go(|token| token.starts_with(&prefix), processes::TERM_GRACE);
+    }
     processes::end(|token| token.starts_with(&prefix), processes::TERM_GRACE).map(drop).map_err(|left| {
         Error::failed(
             format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),

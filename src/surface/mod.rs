@@ -19,5 +19,7 @@ pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
 pub mod saving;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod show;
 pub mod wait;
