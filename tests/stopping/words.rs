@@ -19,7 +19,7 @@ fn a_stop_in_the_middle_of_a_text_keeps_what_was_said_and_the_session_goes_on() 
     let last = interrupted(&events);
     let text = last["text"].as_str().expect("a text");
     assert!(text.starts_with("First.") && text.contains("walnuts") && text.len() < 12 * 40, "{last:#}");
-    assert_eq!(said.events(), [last.clone()]);
+    assert_eq!(said.events(), std::slice::from_ref(&last));
     let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
     assert_eq!(result["terminal_reason"], "aborted_streaming");
     let session = last["session_id"].as_str().expect("a session").to_owned();
