@@ -67,8 +67,8 @@ fn head_1_stops_it_although_nothing_more_is_written() {
     let relaunch = service.program("relaunch");
     let line = format!("'{}' run --stream -w w '{}' | head -1", relaunch.get_program().display(), file.display());
     shell.args(["-c", &line]).env_clear().current_dir(service.home.work());
-    for (k, v) in relaunch.get_envs() {
-        shell.env(k, v.expect("set"));
+    for (name, value) in relaunch.get_envs() {
+        shell.env(name, value.expect("set"));
     }
     let begun = Instant::now();
     let outcome = run_to_end(shell, b"", LIMIT);
