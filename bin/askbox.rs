@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{demo, program};
+use askbox::surface::{demo, doctor, init, program};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -18,9 +18,9 @@ fn main() -> ExitCode {
 fn run(args: Askbox) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
-        Command::Doctor(_) => Ok(0),
-        Command::Init(_) => Ok(0),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Init(args) => init::run(&args),
         #[cfg(feature = "schema")]
-        Command::Schema { dir: _ } => Ok(0),
+        Command::Schema { dir } => askbox::surface::schema::write(&dir),
     }
 }

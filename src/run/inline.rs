@@ -46,7 +46,9 @@ impl Waiter {
                 match claim::claim(mailbox, &Config::default(), &round.workflow, Claimant::Inline)? {
                     Ok(claim) if claim.round == *round => return Ok(Some(claim)),
                     Ok(other) => drop(other.into_run()),
-                    Err(Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AwaitedInline(_)) => {}
+                    Err(
+                        Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AskerAtWork(_) | Refused::AwaitedInline(_),
+                    ) => {}
                 }
             }
             if record::latest(mailbox, round)?.is_some() || mailbox.round(Folder::Closed, round).exists() {

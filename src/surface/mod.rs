@@ -5,9 +5,13 @@ pub mod args;
 pub mod ask_user;
 #[cfg(feature = "askbox")]
 pub mod demo;
+#[cfg(feature = "askbox")]
+pub mod doctor;
 pub mod edit;
 #[cfg(feature = "inbox")]
 pub mod inbox;
+#[cfg(feature = "askbox")]
+pub mod init;
 pub mod listing;
 pub mod posting;
 pub mod program;
@@ -15,5 +19,7 @@ pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
 pub mod saving;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod show;
 pub mod wait;

@@ -16,7 +16,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.
 #[derive(Debug, Parser)]
-#[command(name = "askbox", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "askbox", version, after_help = EXIT_CODES, disable_help_subcommand = true, verbatim_doc_comment)]
 pub struct Askbox {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -52,6 +52,7 @@ pub enum Command {
     ///   $ eval "$(askbox init --completions bash)"
     ///
     ///   $ askbox init --man ~/.local/share/man/man1
+    #[command(verbatim_doc_comment)]
     Init(Init),
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]

@@ -54,13 +54,20 @@ Several watchers on one mailbox are safe: each answer is claimed once.")]
     /// Show where workflows stand: one, or all that are not over
     #[command(after_long_help = "Examples:
   $ relaunch status
-  $ relaunch status docs-42 --json | jq -r .state
+  $ relaunch status docs-42 --json | jq -r '.state, .live.words'
+  $ relaunch status -f
+
+A live run also says what it does: starting, thinking, tool:NAME (12s), throttled(529, retry 3, 4.2s),
+silent 40s, asking, finished.
 
 States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
 delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
         /// The workflow; all that are not over where it is left out
         id: Option<String>,
+        /// Keep the view up to date until Ctrl-C; with --json, one object for every change
+        #[arg(short, long)]
+        follow: bool,
     },
     /// Read along what a run does, for people
     #[command(after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42")]

@@ -6,3 +6,4 @@ pub mod follow;
 pub mod foreground;
 pub mod service;
 pub mod table;
+pub mod view;
