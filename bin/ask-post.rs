@@ -27,7 +27,6 @@ fn run(args: AskPost) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
-    document.update()?;
     let receipt = post::post_document(&mailbox, document, if_pending)?;
     match patience {
         None => receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0),

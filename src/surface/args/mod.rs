@@ -3,3 +3,4 @@
 pub mod ask_answer;
 pub mod ask_post;
 pub mod checkpoint;
+pub mod quick;
