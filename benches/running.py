@@ -9,14 +9,14 @@ import time
 
 from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, memory_of, musl, out, show, wake_ups
 from programs import POST, questions
-from watching import Watcher, answered, fill, prepare, settle
+from watching import Listener, Watcher, prepare, settle
 
 
 def supervisor(table):
     with Mailbox() as m:
         prepare(m, 1, 'BENCH_HOLD = "4000"\n')
         os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
-        with subprocess.Popen(["cat", str(m.folder / "fifo")], stdout=subprocess.DEVNULL):
+        with Listener(m):
             run = subprocess.Popen([musl("relaunch"), "w0"], env=m.env, cwd=m.folder, stdout=subprocess.DEVNULL)
             time.sleep(2)
             total, own = memory_of(run.pid)
@@ -39,7 +39,7 @@ def events(table):
     with Mailbox() as m:
         prepare(m, 1, 'BENCH_LINES = "200"\n')
         os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
-        cat = subprocess.Popen(["cat", str(m.folder / "fifo")], stdout=subprocess.DEVNULL)
+        Listener(m).__enter__()
         run = subprocess.Popen([musl("relaunch"), "w0"], env=m.env, cwd=m.folder, stdout=subprocess.DEVNULL)
         time.sleep(0.5)
         reader = subprocess.Popen([musl("relaunch"), "events", "-f", "w0"], env=m.env, cwd=m.folder, stdout=subprocess.PIPE, text=True)
@@ -50,7 +50,7 @@ def events(table):
             # What was written before the reader came is no measure.
             if at and int(at[1]) > begun:
                 late.append((now - int(at[1])) / 1000)
-        run.wait(), reader.wait(), cat.terminate(), cat.wait()
+        run.wait(), reader.wait()
         times = Times(late)
         table.row("9", "agent's write → the line read from `relaunch events -f`, p50", f"{times.median / 1000:.2f} ms", "≤ 1 ms", times.median <= 1000)
         table.note(f"{times}, p99 {show(times.p(99))} µs, {len(late)} lines")
@@ -61,9 +61,8 @@ def resuming(table, rounds):
         prepare(m, rounds)
         for n in range(rounds):
             os.rename(m.folder / "staged" / f"w{n}.json", m.root / "answered" / f"w{n}.json")
-        cat = subprocess.Popen(["sh", "-c", f"while :; do cat {m.folder}/fifo; done"], stdout=subprocess.DEVNULL)
+        Listener(m).__enter__()
         alone, ours = alternate(m, rounds, [c("agent")], [musl("relaunch"), "w{}"])
-        cat.terminate(), cat.wait()
         extra = (ours.median - alone.median) / 1000
         table.row("10", "`relaunch ID` − the agent alone", f"{extra:.2f} ms", "≤ 5 ms", extra <= 5)
 
@@ -94,7 +93,7 @@ def growth(table, rounds):
     """One watcher, many rounds: its memory after the first tenth and at the end."""
     with Mailbox() as m:
         prepare(m, 0)
-        cat = subprocess.Popen(["sh", "-c", f"while :; do cat {m.folder}/fifo; done"], stdout=subprocess.DEVNULL)
+        Listener(m).__enter__()
         sizes, step = [], max(rounds // 10, 1)
         with Watcher(m, musl("relaunch"), "watch") as w:
             for turn in range(10):
@@ -105,6 +104,5 @@ def growth(table, rounds):
                     time.sleep(0.05)
                 settle(w.pid)
                 sizes.append(memory_of(w.pid)[0])
-        cat.terminate(), cat.wait()
         table.row("8", f"watcher's memory after {rounds} rounds / after {step}", f"{sizes[-1] / sizes[0]:.2f}", "≤ 1.1", sizes[-1] <= 1.1 * sizes[0])
         table.note(", ".join(map(str, sizes)) + " KiB")

@@ -27,20 +27,31 @@ fn run(args: AskPost) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
+    let id = document.typed.workflow_id.clone();
+    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
+    let waiter = match patience.map(|patience| wait::begin(&mailbox, &id).map(|waiter| (waiter, patience))) {
+        None => None,
+        Some(Ok(waiter)) => Some(waiter),
+        Some(Err(e @ Error::Conflict { .. })) => return Err(e),
+        // The way without --wait goes on working.
+        Some(Err(e)) => {
+            could_not_wait(&e);
+            None
+        }
+    };
     let receipt = post::post_document(&mailbox, document, if_pending)?;
-    match patience {
-        None => receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0),
-        Some(patience) => match wait::wait(&mailbox, &receipt.round, patience, |answer| receipt::hand_over(&args.common, &receipt, answer))
-        {
-            Ok(Some(status)) => Ok(status),
-            Ok(None) => receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0),
-            Err(e @ Error::Conflict { .. }) => Err(e),
-            // The question is safe, and the way without --wait goes on working.
-            Err(e) => {
-                program::warn(&format!("could not wait: {}", program::message(&e)));
-                receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
-            }
-        },
+    let Some((waiter, patience)) = waiter else {
+        return receipt::acknowledge(&args.common, &receipt, if patience.is_some() { "pending" } else { "posted" }).map(|()| 0);
+    };
+    match wait::wait(waiter, &mailbox, &receipt.round, patience, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
+        Ok(Some(status)) => Ok(status),
+        Ok(None) => receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0),
+        Err(e @ Error::Conflict { .. }) => Err(e),
+        // The question is safe.
+        Err(e) => {
+            could_not_wait(&e);
+            receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+        }
     }
 }
 

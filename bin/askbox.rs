@@ -1,1 +1,26 @@
-fn main() {}
+//! `askbox`: try it, set it up, find what is wrong.
+
+use std::process::ExitCode;
+
+use askbox::error::Result;
+use askbox::surface::args::askbox::{Askbox, Command};
+use askbox::surface::{demo, doctor, init, program};
+
+fn main() -> ExitCode {
+    // The demo's agent is launched with another program's arguments.
+    let args: Vec<_> = std::env::args_os().collect();
+    if demo::agent::is_called(&args) {
+        return demo::agent::run(&args);
+    }
+    program::main_from(args, run)
+}
+
+fn run(args: Askbox) -> Result<u8> {
+    match args.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Init(args) => init::run(&args),
+        #[cfg(feature = "schema")]
+        Command::Schema { dir } => askbox::surface::schema::write(&dir),
+    }
+}

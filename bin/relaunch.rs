@@ -15,6 +15,10 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|first| first == launch::SHIM) {
         return launch::become_agent(args);
     }
+    // Looked up now: after an upgrade of a running one its path would say `(deleted)`.
+    if let Ok(own) = std::env::current_exe() {
+        launch::relaunch_is(own);
+    }
     program::main(run)
 }
 
@@ -31,6 +35,13 @@ fn run(args: Args) -> Result<u8> {
             Command::Status { id } => table::show(&mailbox()?, id.as_deref().map(program::workflow).transpose()?.as_ref(), json),
             Command::Logs { id, follow } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, 0, json),
             Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
+            Command::Run { file, workflow, stream } => {
+                let workflow = workflow.as_deref().map(program::workflow).transpose()?;
+                deliver::run_task(&args.common.open_or_create()?, &file, workflow, json || stream)
+            }
+            Command::Stop { id, grace, report, now } => {
+                deliver::stop(&mailbox()?, &program::workflow(&id)?, grace.as_deref(), report, now, json)
+            }
             Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
             Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
             Command::Drop { id, why } => {

@@ -16,6 +16,7 @@ pub const MAX_CONFIG: u64 = 1 << 20;
 
 /// How a relaunched agent gets its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Fresh where the question carries a checkpoint, resume where it does not and the asker was a run of ours.
@@ -29,6 +30,7 @@ pub enum Mode {
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// `[relaunch]`
@@ -43,6 +45,7 @@ pub struct Config {
 
 /// `[relaunch]`: when and how answered questions become runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Relaunch {
     /// fresh, resume or auto.
@@ -89,6 +92,7 @@ impl Relaunch {
 
 /// `[runner]`: the programs that are launched.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runners {
     /// The name of the one to use.
@@ -106,11 +110,12 @@ impl Default for Runners {
 
 /// `[runner.NAME]`: one agent program. It speaks Claude Code's stream-json on standard input and output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runner {
     /// The program: a path, or a name on PATH. `claude` where it is empty.
     pub program: String,
-    /// More arguments, before the ones of askbox.
+    /// More arguments, behind the ones of askbox.
     pub args: Vec<String>,
     /// More environment.
     pub env: BTreeMap<String, String>,
@@ -129,12 +134,15 @@ fn default_tools() -> Vec<String> {
 
 /// `[limits]`: where a run ends that does not end by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// Wall time of one run.
     pub run_time: Span,
     /// Time without any sign of life.
     pub silence: Span,
+    /// A silence that is told as an event `silent`.
+    pub silent_after: Span,
     /// From a polite stop to the next rung of the ladder.
     pub grace: Span,
 }
@@ -144,6 +152,7 @@ impl Default for Limits {
         Self {
             run_time: Span(Duration::from_secs(6 * 3600)),
             silence: Span(Duration::from_secs(3600)),
+            silent_after: Span(Duration::from_secs(30)),
             grace: Span(Duration::from_secs(30)),
         }
     }
@@ -151,6 +160,7 @@ impl Default for Limits {
 
 /// `[notify]`: a program that tells the human.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Notify {
     /// Run with the event as its last argument and the question's document on standard input; empty for none.
@@ -188,6 +198,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
     ("limits.run_time", "\"6h\"", "wall time of one run; then it is stopped and parked, its session kept"),
     ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
+    ("limits.silent_after", "\"30s\"", "time without a sign of life before the run is shown as silent"),
     ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
 ];
@@ -249,6 +260,7 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
+    at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
     config.runner(None).map(drop)
 }
 

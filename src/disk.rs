@@ -10,14 +10,19 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
 use rustix::fs::{OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
+
+mod folder;
+
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
 
 /// How long a program waits for another one's short lock before it gives up.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
@@ -44,7 +49,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
         }
         // A socket cannot be opened at all, nor can a device without a driver.
@@ -155,13 +160,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = write_temporary(folder, bytes, mode)?;
     let cwd = rustix::fs::CWD;
     let exchange = || rustix::fs::renameat_with(cwd, temporary.path(), cwd, path, RenameFlags::EXCHANGE);
-    if exchange().is_err() {
+    match exchange() {
+        Ok(()) => {}
         // Nothing is there yet, or the filesystem cannot exchange.
-        temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
-        return sync_folder(folder);
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
+            return sync_folder(folder);
+        }
+        Err(e) => return Err(e.into()).io("replace", path),
     }
     // The temporary name holds the old content now, and goes when it is dropped.
-    sync_folder(folder).inspect_err(|_| drop(exchange()))
+    sync_folder(folder).inspect_err(|_| {
+        let _ = exchange();
+    })
 }
 
 /// [`replace`] with a time of change that is not now: a reader never sees the new content with another time.
@@ -194,7 +205,7 @@ fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {
         // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)
         }
@@ -236,91 +247,6 @@ pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
 pub fn open_append(path: &Path) -> Result<File> {
     let flags = OFlags::NOFOLLOW.bits() as i32;
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("open", path)
-}
-
-/// Makes a folder of mode 0700 and everything above it that is missing, durably.
-pub fn create_folder(path: &Path) -> Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => sync_folder(parent(path)?),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            create_folder(parent(path)?)?;
-            match fs::DirBuilder::new().mode(0o700).create(path) {
-                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).io("create", path),
-                _ => sync_folder(parent(path)?),
-            }
-        }
-        Err(e) => Err(e).io("create", path),
-    }
-}
-
-/// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.
-///
-/// # Errors
-/// [`Error::NotFound`] where there is none, [`Error::Failed`] where it cannot be trusted.
-pub fn check_folder(path: &Path) -> Result<()> {
-    match rustix::fs::lstat(path) {
-        Err(rustix::io::Errno::NOENT) => Err(Error::not_found(
-            format!("there is no mailbox at {}", path.display()),
-            "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-        )),
-        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?),
-    }
-}
-
-/// [`check_folder`] for a folder and those of these names in it, which may be missing. Tells whether one is.
-pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>) -> Result<bool> {
-    // One look-up of the path, and all the folders are surely of the same one.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
-        return check_folder(path).map(|()| true);
-    };
-    check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
-    let mut missing = false;
-    for name in names {
-        match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-            Err(rustix::io::Errno::NOENT) => missing = true,
-            Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
-            Ok(meta) => check_trust_in(path, name, &meta)?,
-        }
-    }
-    Ok(missing)
-}
-
-fn check_trust_in(path: &Path, name: &str, meta: &rustix::fs::Stat) -> Result<()> {
-    if is_ours_alone(meta) { Ok(()) } else { check_trust(&path.join(name), meta) }
-}
-
-fn is_ours_alone(meta: &rustix::fs::Stat) -> bool {
-    let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
-    is_folder && meta.st_uid == rustix::process::geteuid().as_raw() && meta.st_mode & 0o022 == 0
-}
-
-fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
-    if is_ours_alone(meta) {
-        return Ok(());
-    }
-    let shown = path.display();
-    let quoted = crate::text::shell_quote(&shown.to_string());
-    let kind = rustix::fs::FileType::from_raw_mode(meta.st_mode);
-    if kind.is_symlink() {
-        return Err(Error::failed(
-            format!("{shown} is a symbolic link"),
-            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
-        ));
-    }
-    if !kind.is_dir() {
-        return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
-    }
-    let me = rustix::process::geteuid().as_raw();
-    if meta.st_uid != me {
-        return Err(Error::failed(
-            format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
-            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
-        ));
-    }
-    let mode = meta.st_mode & 0o777;
-    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
 }
 
 /// How many files of [`create_all`] are open at once.

@@ -39,8 +39,10 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// Reads a document; the error names field and fix, the caller adds the file.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let text = checked(bytes)?;
+        // The fields first: that the document is an object at all is the first thing to say.
+        let fields = fields(text)?;
         let typed = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
-        Ok(Self { typed, fields: fields(text)?, agreed: Agreed::Read(text.into()) })
+        Ok(Self { typed, fields, agreed: Agreed::Read(text.into()) })
     }
 
     /// A document of ours: every field comes from the typed value.
@@ -175,14 +177,16 @@ fn wrong_field(text: &str, e: &serde_json::Error) -> Error {
         return not_json(e);
     }
     let start: usize = text.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum();
-    let path = path_at(text, start + e.column());
+    // A field that is missing is noticed at the object's end, and is the object's; everything else is the last value's.
+    let path = path_at(text, start + e.column(), message.starts_with("missing field"));
     // An array at the top has no field worth a name.
     let field = if path.is_empty() || path.starts_with('[') { "file".into() } else { path };
     Error::invalid(field, message.clone(), fix_for(&message))
 }
 
-/// The path of the value that ends at this byte: `options.merge`, `questions[2].type`; empty for the whole document.
-fn path_at(text: &str, end: usize) -> String {
+/// The path of the value that ends at this byte, or of the object around it: `options.merge`, `questions[2].type`; empty for the
+/// whole document.
+fn path_at(text: &str, end: usize, of_object: bool) -> String {
     enum Level {
         Object(String),
         Array(usize),
@@ -217,9 +221,7 @@ fn path_at(text: &str, end: usize) -> String {
             _ => {}
         }
     }
-    // A reader that stopped at an object's end or at its next key speaks of the object, not of its last field.
-    let ends_object = text.as_bytes().get(end.wrapping_sub(1)) == Some(&b'}');
-    if ends_object {
+    if of_object {
         levels.pop();
     }
     let mut path = String::new();

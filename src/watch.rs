@@ -21,6 +21,7 @@ use crate::run::recovery::{self, Recovered};
 use crate::time::{self, Time};
 
 mod dates;
+pub mod presence;
 mod spawn;
 mod wait;
 
@@ -83,12 +84,15 @@ pub struct Watch<'a> {
     sender: Sender<Input>,
     say: Say<'a>,
     _hints: Hints,
+    _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
     queue: BTreeMap<(Time, WorkflowId), ()>,
     /// Attempts to launch, recovered or due again.
     ready: VecDeque<Run>,
     live: HashSet<RoundId>,
     timers: std::collections::BTreeSet<Timer>,
+    /// Answered workflows that wait for the end of another workflow's run.
+    behind: Vec<(RoundId, WorkflowId)>,
     /// When to look again at a path.
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
@@ -112,16 +116,18 @@ impl<'a> Watch<'a> {
         say: Say<'a>,
     ) -> Result<Self> {
         let to = sender.clone();
+        let root = mailbox.root().to_path_buf();
         let mut hints = Hints::new(options.poll, move |hint| {
-            let _ = to.send(Input::Hint(hint));
+            if !wait::is_noise(&root, &hint) {
+                let _ = to.send(Input::Hint(hint));
+            }
         })?;
         for folder in wait::WATCHED {
             hints.watch(&mailbox.folder(folder))?;
         }
-        // Its own removal or renaming shows in the folder above.
-        if let Some(above) = mailbox.root().parent() {
-            let _ = hints.watch(above);
-        }
+        // Its own removal or renaming. The folder above would tell of that too, and of everything else that happens there.
+        let _ = hints.watch(mailbox.root());
+        let presence = presence::announce(&mailbox)?;
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {
             identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
@@ -131,10 +137,12 @@ impl<'a> Watch<'a> {
             sender,
             say,
             _hints: hints,
+            _presence: presence,
             queue: BTreeMap::new(),
             ready: VecDeque::new(),
             live: HashSet::new(),
             timers: std::collections::BTreeSet::new(),
+            behind: Vec::new(),
             looks: HashMap::new(),
             sweep: Vec::new(),
             known: HashMap::new(),
@@ -149,6 +157,7 @@ impl<'a> Watch<'a> {
         self.roll_forward();
         self.look_everywhere(true, false);
         self.launch();
+        (self.say)(&format!("watching  {}", self.mailbox.root().display()));
         ready();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
@@ -195,6 +204,10 @@ impl<'a> Watch<'a> {
                 self.recover(&round);
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
+                let behind = std::mem::take(&mut self.behind);
+                let (now, still): (Vec<_>, Vec<_>) = behind.into_iter().partition(|(of, _)| *of == round);
+                self.behind = still;
+                now.iter().for_each(|(_, workflow)| self.enqueue(workflow));
             }
             Input::Stop => {}
         }
@@ -377,10 +390,12 @@ impl<'a> Watch<'a> {
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
                 // Its end brings the answer back into the queue; where it has ended meanwhile, a second look does.
-                Ok(Err(Refused::Busy(round))) => {
+                Ok(Err(Refused::Busy(round) | Refused::AskerAtWork(round))) => {
                     self.recover(&round);
                     if !self.mailbox.round(Folder::Running, &round).exists() {
                         self.look_later(answered, Duration::ZERO);
+                    } else if round.workflow != workflow && !self.behind.iter().any(|(_, w)| *w == workflow) {
+                        self.behind.push((round, workflow));
                     }
                 }
                 Err(e @ Error::Conflict { .. }) => self.tell(&e),

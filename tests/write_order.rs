@@ -1,4 +1,5 @@
 //! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/faults.rs"]
 mod faults;

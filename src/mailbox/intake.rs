@@ -100,8 +100,9 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     {
         let round = round_of(mailbox, &pending.typed)?;
         let path = mailbox.document(Folder::Pending, workflow);
-        if round_of(mailbox, &document.typed)? == round && !is_asked_again(&path, &pending.typed, answer.at) {
-            retire_pending(mailbox, &round, answer.at)?;
+        let at = answer.at.or_else(|| Some(time::to_the_millisecond(modified(&answered).into())));
+        if round_of(mailbox, &document.typed)? == round && !is_asked_again(&path, &pending.typed, at) {
+            retire_pending(mailbox, &round, at)?;
             return Ok(None);
         }
     }

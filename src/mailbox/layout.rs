@@ -88,8 +88,16 @@ impl Mailbox {
     /// Opens an existing mailbox.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
-        disk::check_folders(&root, Folder::ALL.map(Folder::name))?;
-        Ok(Self { root })
+        let missing = disk::check_folders(&root, Folder::ALL.map(Folder::name))?;
+        let mailbox = Self { root };
+        if missing {
+            for folder in Folder::ALL {
+                // A stranger made the mailbox with the folders he knows of. Where it cannot be written, it can still be read.
+                drop(disk::create_folder_in(&mailbox.folder(folder)));
+            }
+            disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
+        }
+        Ok(mailbox)
     }
 
     /// Opens a mailbox, making the folders that are missing.

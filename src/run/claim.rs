@@ -2,7 +2,7 @@
 //! nobody else ever launches it. The first attempt with its session id is durable before the claim returns.
 
 use super::plan;
-use super::record::{self, Claimant, Run, State};
+use super::record::{self, Begin, Claimant, Run, State};
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::mailbox::adopt::{self, Adopted};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::intake;
 use crate::mailbox::question::Closed;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close, list, workflow};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, WorkflowLock, close, list, workflow};
 
 /// A round that is ours alone. Its lock is held: while this lives, no recovery touches the round.
 #[derive(Debug)]
@@ -35,14 +35,17 @@ pub enum Refused {
     Unsettled(std::time::Duration),
     /// An earlier round of the workflow is being delivered; rounds go in order.
     Busy(RoundId),
+    /// The session to fork is at work for another workflow, and its transcript not yet whole.
+    AskerAtWork(RoundId),
     /// The asker waits for it with `ask-post --wait`.
     AwaitedInline(RoundId),
 }
 
-/// The lock that `ask-post --wait` holds while it waits.
+/// The lock that `ask-post --wait` holds from before it posts until it has its answer. One a workflow, since before the post
+/// the round has no name, and after it the answer may be quicker than any lock.
 #[must_use]
-pub fn waiter_path(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
-    mailbox.runs_of(round).join("waiter")
+pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathBuf {
+    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("waiter")
 }
 
 /// Claims the answered round of `workflow`.
@@ -56,7 +59,7 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     };
     // The pending copy of a round we are about to claim must be gone, or it would look like the next round.
     intake::settle(mailbox, &lock)?;
-    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, &round))? {
+    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return Ok(Err(Refused::AwaitedInline(round)));
     }
     // An asker that waits may itself be the run of the earlier round; it launches nobody.
@@ -66,6 +69,11 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
         return Ok(Err(Refused::Busy(earlier)));
     }
     let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
+    if claimant == Claimant::Supervisor
+        && let Some(live) = asker_at_work(mailbox, &document.typed, &run)?
+    {
+        return Ok(Err(Refused::AskerAtWork(live)));
+    }
     disk::create_folder(&mailbox.runs_of(&round))?;
     let held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
         .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
@@ -81,6 +89,18 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     }
     audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
     Ok(Ok(Claim { round, document, run, lock: held }))
+}
+
+/// The live run whose session is to be forked: one that asked for another workflow and went on.
+fn asker_at_work(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<Option<RoundId>> {
+    let (Begin::Fork { from }, Some(parent)) = (&run.begin, &question.parent) else { return Ok(None) };
+    for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
+        let its = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
+        if its && Lock::is_held(&record::lock_path(mailbox, &round))? {
+            return Ok(Some(round));
+        }
+    }
+    Ok(None)
 }
 
 fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {

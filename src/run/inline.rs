@@ -9,45 +9,49 @@ use crate::config::Config;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::hints::Bell;
-use crate::id::RoundId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
 
 /// The longest wait for the next look, where no event came.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The right to take a round's answer inline. Dropping it gives the round back to the watcher.
+/// The right to take a workflow's answer inline. Dropping it leaves the answer to the watcher.
 #[derive(Debug)]
 #[must_use = "nobody waits once this is dropped"]
 pub struct Waiter {
-    round: RoundId,
     _lock: Lock,
 }
 
-/// Begins to wait; must be called before the answer can come, that is: right after the post.
-pub fn begin(mailbox: &Mailbox, round: &RoundId) -> Result<Waiter> {
-    disk::create_folder(&mailbox.runs_of(round))?;
-    let lock = Lock::try_acquire(&claim::waiter_path(mailbox, round))?
-        .ok_or_else(|| Error::conflict(format!("somebody waits for the answer of {} already", round.workflow), "let that one have it"))?;
-    Ok(Waiter { round: round.clone(), _lock: lock })
+/// Begins to wait; must be called before the answer can come, that is: before the post.
+pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
+    let path = claim::waiter_path(mailbox, workflow);
+    if let Some(folder) = path.parent() {
+        disk::create_folder(folder)?;
+    }
+    let lock = Lock::try_acquire(&path)?
+        .ok_or_else(|| Error::conflict(format!("somebody waits for the answer of {workflow} already"), "let that one have it"))?;
+    Ok(Waiter { _lock: lock })
 }
 
 impl Waiter {
-    /// Waits for the answer and claims it; `None` when the time is over, or the round ended without an answer.
+    /// Waits for the answer of `round` and claims it; `None` when the time is over, or the round ended without an answer.
     /// Hand the answer over, then call [`Claim::delivered`].
-    pub fn wait(self, mailbox: &Mailbox, patience: Duration) -> Result<Option<Claim>> {
+    pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim>> {
         let deadline = Instant::now() + patience;
         // Events only shorten the pauses; the folder is the truth.
         let bell = Bell::of_folder(&mailbox.folder(Folder::Answered)).ok();
         loop {
-            if mailbox.document(Folder::Answered, &self.round.workflow).exists() {
+            if mailbox.document(Folder::Answered, &round.workflow).exists() {
                 // No configuration: nothing is launched here.
-                match claim::claim(mailbox, &Config::default(), &self.round.workflow, Claimant::Inline)? {
-                    Ok(claim) if claim.round == self.round => return Ok(Some(claim)),
+                match claim::claim(mailbox, &Config::default(), &round.workflow, Claimant::Inline)? {
+                    Ok(claim) if claim.round == *round => return Ok(Some(claim)),
                     Ok(other) => drop(other.into_run()),
-                    Err(Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AwaitedInline(_)) => {}
+                    Err(
+                        Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AskerAtWork(_) | Refused::AwaitedInline(_),
+                    ) => {}
                 }
             }
-            if record::latest(mailbox, &self.round)?.is_some() || mailbox.round(Folder::Closed, &self.round).exists() {
+            if record::latest(mailbox, round)?.is_some() || mailbox.round(Folder::Closed, round).exists() {
                 return Ok(None);
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -13,6 +13,9 @@ use super::processes::TERM_GRACE;
 
 /// How long the in-band interrupt may take: it is answered within a tenth of a second.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// How long no tool call must have been in flight before words are interrupted: a call that slipped past our hook as the request
+/// came shows up within that time, and is not cut; and behind a tool the hook ends the turn by itself.
+const SETTLE: Duration = Duration::from_millis(250);
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +71,11 @@ pub struct Ladder {
     /// What was asked for.
     pub request: Request,
     rung: Rung,
+    /// On the first rung: since when the agent only writes or thinks.
+    words_since: Option<Instant>,
+    /// Words get the whole grace as well: they are what was asked for.
+    wants_words: bool,
+    /// When patience with this rung ends.
     until: Option<Instant>,
 }
 
@@ -76,19 +84,29 @@ impl Ladder {
     #[must_use]
     pub fn begin(request: Request, doing: Doing, now: Instant) -> Self {
         let rung = match (doing, request.now) {
-            (Doing::Words, _) => Rung::Interrupt,
-            (Doing::Tool, false) => Rung::Boundary,
+            (Doing::Words, true) => Rung::Interrupt,
             (Doing::Tool, true) => Rung::Terminate,
+            (_, false) => Rung::Boundary,
         };
-        let mut ladder = Self { request, rung, until: None };
-        ladder.wait(now);
+        let mut ladder = Self::on(rung, request, now);
+        ladder.words_since = Some(now).filter(|_| doing == Doing::Words);
         ladder
+    }
+
+    /// A ladder that begins with the wait for a report.
+    #[must_use]
+    pub fn report(request: Request, now: Instant) -> Self {
+        Self { wants_words: true, ..Self::on(Rung::Boundary, request, now) }
     }
 
     /// A ladder that begins with SIGTERM: for an agent that does not go after its last word.
     #[must_use]
     pub fn terminate(request: Request, now: Instant) -> Self {
-        let mut ladder = Self { request, rung: Rung::Terminate, until: None };
+        Self::on(Rung::Terminate, request, now)
+    }
+
+    fn on(rung: Rung, request: Request, now: Instant) -> Self {
+        let mut ladder = Self { request, rung, words_since: None, wants_words: false, until: None };
         ladder.wait(now);
         ladder
     }
@@ -102,16 +120,21 @@ impl Ladder {
     /// When the next rung is due; `None` on the last one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.until
+        let settled = self.words_since.filter(|_| self.rung == Rung::Boundary).map(|since| since + SETTLE);
+        self.until.map(|until| settled.map_or(until, |settled| settled.min(until)))
     }
 
-    /// Climbs if it is time to. Returns the new rung.
+    /// Climbs if it is time to. Returns the new rung. To be called whenever what the agent does may have changed.
     pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
-        if self.until.is_none_or(|at| now < at) {
+        self.words_since = match doing {
+            Doing::Words if !self.wants_words => self.words_since.or(Some(now)),
+            _ => None,
+        };
+        if self.deadline().is_none_or(|at| now < at) {
             return None;
         }
         self.rung = match (self.rung, doing) {
-            // An interrupt would cut the tool just as well, and without its exit.
+            // An interrupt would cut a tool just as well, and without its exit.
             (Rung::Boundary, Doing::Words) => Rung::Interrupt,
             (Rung::Boundary | Rung::Interrupt, _) => Rung::Terminate,
             (Rung::Terminate | Rung::Kill, _) => Rung::Kill,
@@ -150,11 +173,26 @@ mod tests {
     }
 
     #[test]
-    fn words_are_interrupted_at_once() {
+    fn words_are_interrupted_once_it_is_sure_that_no_tool_call_has_just_begun() {
         let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
         let mut ladder = Ladder::begin(request(false), Doing::Words, start);
-        assert_eq!(ladder.rung(), Rung::Interrupt);
-        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(6)), Some(Rung::Terminate));
+        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(250))));
+        assert_eq!(ladder.clone().climb(Doing::Words, at(250)), Some(Rung::Interrupt));
+        // A call that slipped past the hook gets its grace, and is given time again when it ends.
+        assert_eq!(ladder.climb(Doing::Tool, at(200)), None);
+        assert_eq!(ladder.climb(Doing::Tool, at(300)), None);
+        assert_eq!(ladder.climb(Doing::Words, at(9_000)), None);
+        assert_eq!(ladder.climb(Doing::Words, at(9_250)), Some(Rung::Interrupt));
+        assert_eq!(ladder.climb(Doing::Words, at(15_000)), Some(Rung::Terminate));
+    }
+
+    #[test]
+    fn a_report_is_waited_for_and_then_interrupted() {
+        let start = Instant::now();
+        let mut ladder = Ladder::report(request(false), start);
+        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(30)), Some(Rung::Interrupt));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
 //! ```
 
+mod attend;
 pub mod claim;
 pub mod ending;
 pub mod events;
@@ -22,5 +23,7 @@ pub mod record;
 pub mod recovery;
 pub mod status;
 pub mod stop;
+pub mod stream;
 pub mod supervisor;
+pub mod tail;
 pub mod task;

@@ -19,7 +19,11 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
-    let (begin, begin_why) = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
+    let (begin, begin_why) = match claimant {
+        // Whoever takes the prompt over knows nothing of the session that asked.
+        Claimant::Prompt => (Begin::Fresh, None),
+        _ => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
+    };
     let (runner, _) = config.runner(known.as_ref().and_then(|w| w.agent.as_deref()))?;
     Ok(Run {
         schema_version: crate::document::SCHEMA_VERSION,

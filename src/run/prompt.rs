@@ -34,11 +34,18 @@ Question: {question}
 Continue with next steps.
 ";
 
+/// What a stopped agent is asked, if whoever stopped it wants a report.
+pub const REPORT: &str = "You have been stopped. Do not call any tool. Report in a few sentences what you have done, what is unfinished, and which files you changed.";
+
 /// What goes to a session that had the answer before it was cut.
 pub const CONTINUE: &str = "Your process was interrupted and has been restarted. Continue where you left off; check what the last tool call did before you repeat it.";
 
 /// The message that carries the answer. Writes `answer.txt` beside the run where the answer is too long for a prompt.
 pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    // A task says itself what is to be done.
+    if let (Some(prompt), None) = (&question.prompt, &question.answer) {
+        return Ok(prompt.clone());
+    }
     let template = match (&run.begin, config.relaunch.prompt.as_str()) {
         (Begin::Fork { .. }, _) => RESUMED,
         (Begin::Fresh, "") => FRESH,

@@ -2,22 +2,23 @@
 //! host, and turns its stream into events. If it dies, the kernel sends its agent SIGTERM and recovery goes on from there.
 
 use std::fs::File;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use uuid::Uuid;
-
+use super::attend::Attendance;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
+use super::ladder::Request;
 use super::launch::{self, Start};
 use super::pipes;
 use super::plan;
 use super::processes::{self, Process};
 use super::prompt;
 use super::record::{self, Run, State};
+use super::stop;
 use crate::agent::claude;
-use crate::agent::stream::{Interpreter, PermissionRequest, ReceiptState, Signal};
+use crate::agent::stream::{Interpreter, Signal};
 use crate::config::Config;
 use crate::disk::{self, Lock};
 use crate::error::{Error, IoContext, Result};
@@ -25,12 +26,6 @@ use crate::mailbox::intake;
 use crate::mailbox::{Folder, Mailbox};
 use crate::time;
 
-/// How long an agent may take to go after its result and the end of its input.
-const EXIT_GRACE: Duration = Duration::from_secs(10);
-/// How long output may still come once the agent is gone: a grandchild may hold the pipe open for ever.
-const DRAIN: Duration = Duration::from_secs(2);
-/// A silence worth an event.
-const SILENT: Duration = Duration::from_secs(30);
 /// Lines of the agent's output that may wait to be recorded. A full channel holds the reader back, and through the pipe the
 /// agent; so memory stays bounded, whatever comes.
 const WAITING_LINES: usize = 16;
@@ -38,22 +33,25 @@ const WAITING_LINES: usize = 16;
 const RECORD_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the supervisor waits for.
+#[derive(Debug)]
 pub(super) enum Input {
     Signals(Vec<Signal>),
     OutputEnded,
     Exited(String),
-    Stop(String),
+    Stop(Request),
+    /// Somebody may have asked for a stop: `stop.json` says.
+    Woken,
 }
 
 /// Asks a running [`supervise`] to stop; for a signal handler's thread.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Stopper(SyncSender<Input>);
 
 impl Stopper {
-    /// Climbs the ladder: in-band interrupt, SIGTERM, the whole tree killed.
-    pub fn stop(&self, why: &str) {
+    /// Climbs the ladder; see [`super::ladder`].
+    pub fn stop(&self, request: Request) {
         // Waits behind the lines that wait: a flood must not swallow it.
-        let _ = self.0.send(Input::Stop(why.to_owned()));
+        let _ = self.0.send(Input::Stop(request));
     }
 }
 
@@ -76,15 +74,24 @@ pub fn supervise(
     }
     let folder = run.folder(mailbox);
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
-    let tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
+    let mut tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
+    if tail.last_seq == 0 {
+        tail.last_seq = last_seq_before(mailbox, &run);
+    }
     let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     stoppable(Stopper(sender.clone()));
-    let ending = match start(mailbox, config, &mut run, &mut log, sender) {
-        Ok(agent) => Watch::new(mailbox, config, &run, agent, log.reborrow()).until_the_end(&inputs),
-        Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() },
-        Err(e) => Ending::Failed { why: e.to_string() },
+    let waker = sender.clone();
+    let listener = stop::listen(&folder, move || drop(waker.send(Input::Woken)));
+    if let Err(e) = &listener {
+        log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
+    }
+    let (ending, last) = match start(mailbox, config, &mut run, &mut log, sender) {
+        Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
+        Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
+        Err(e) => (Ending::Failed { why: e.to_string() }, None),
     };
+    drop(listener);
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     match processes::end(|t| t == token, processes::TERM_GRACE) {
@@ -97,6 +104,7 @@ pub fn supervise(
         Ending::Failed { why } => log.note(format!("failed: {why}")),
         _ => {}
     }
+    last.into_iter().for_each(|event| log.event(event));
     let run = finish(mailbox, config, run, &ending, &mut log)?;
     drop(lock);
     match log.failed {
@@ -122,6 +130,15 @@ fn finish(mailbox: &Mailbox, config: &Config, run: Run, ending: &Ending, log: &m
     }
 }
 
+/// Where the events of the earlier attempts ended: the numbers go on, so that one number names one event of the round.
+fn last_seq_before(mailbox: &Mailbox, run: &Run) -> u64 {
+    let ended = |attempt| {
+        let mut file = File::open(record::folder(mailbox, &run.round(), attempt).join("events.jsonl")).ok()?;
+        read_tail(&mut file).ok().map(|tail| tail.last_seq).filter(|seq| *seq > 0)
+    };
+    (1..run.attempt).rev().find_map(ended).unwrap_or(0)
+}
+
 /// The claimer may be about to let go of the lock; a supervisor at work will not.
 fn take_lock(mailbox: &Mailbox, run: &Run) -> Result<Option<Lock>> {
     let path = record::lock_path(mailbox, &run.round());
@@ -136,18 +153,14 @@ fn take_lock(mailbox: &Mailbox, run: &Run) -> Result<Option<Lock>> {
 }
 
 /// The event log: the file, and whoever looks on.
-struct Log<'a> {
+pub(super) struct Log<'a> {
     writer: EventWriter<File>,
     observe: &'a mut dyn FnMut(&Event),
     failed: Option<std::io::Error>,
 }
 
-impl<'a> Log<'a> {
-    fn reborrow(&mut self) -> &mut Self {
-        self
-    }
-
-    fn event(&mut self, kind: EventKind) {
+impl Log<'_> {
+    pub(super) fn event(&mut self, kind: EventKind) {
         let at = time::now();
         match self.writer.append(at, &kind) {
             Ok(seq) => (self.observe)(&Event { seq, at, kind }),
@@ -159,18 +172,18 @@ impl<'a> Log<'a> {
         }
     }
 
-    fn note(&mut self, text: impl Into<String>) {
+    pub(super) fn note(&mut self, text: impl Into<String>) {
         self.event(EventKind::Note { text: text.into() });
     }
 }
 
 /// A started agent.
-struct Agent {
-    process: Option<Process>,
-    input: Option<mpsc::Sender<String>>,
-    interpreter: Arc<Mutex<Interpreter>>,
-    complaints: Receiver<String>,
-    start: Start,
+pub(super) struct Agent {
+    pub(super) process: Option<Process>,
+    pub(super) input: Option<mpsc::Sender<String>>,
+    pub(super) interpreter: Arc<Mutex<Interpreter>>,
+    pub(super) complaints: Receiver<String>,
+    pub(super) start: Start,
 }
 
 fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, sender: SyncSender<Input>) -> Result<Agent> {
@@ -213,269 +226,4 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
         let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));
     }
     Ok(Agent { process, input, interpreter, complaints, start })
-}
-
-/// The rungs of the interrupt ladder, and the polite end after a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rung {
-    None,
-    /// The result is here and the input is closed: it should go by itself.
-    Leaving,
-    /// The in-band interrupt was sent.
-    Interrupted,
-    /// SIGTERM was sent: the agent takes its tools down.
-    Terminated,
-    /// Everything of the run was killed.
-    Killed,
-}
-
-struct Watch<'a, 'b> {
-    mailbox: &'a Mailbox,
-    config: &'a Config,
-    run: &'a Run,
-    agent: Agent,
-    log: &'a mut Log<'b>,
-    rung: Rung,
-    next_rung: Option<Instant>,
-    stopped: Option<String>,
-    ending: Option<Ending>,
-    began: bool,
-    message_seen: bool,
-    asked: Option<String>,
-    last_sign: Instant,
-    silent: Duration,
-}
-
-impl<'a, 'b> Watch<'a, 'b> {
-    fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, agent: Agent, log: &'a mut Log<'b>) -> Self {
-        Self {
-            mailbox,
-            config,
-            run,
-            agent,
-            log,
-            rung: Rung::None,
-            next_rung: None,
-            stopped: None,
-            ending: None,
-            began: false,
-            message_seen: false,
-            asked: None,
-            last_sign: Instant::now(),
-            silent: SILENT,
-        }
-    }
-
-    fn until_the_end(mut self, inputs: &Receiver<Input>) -> Ending {
-        let out_of_time = Instant::now() + self.config.limits.run_time.0;
-        let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
-        loop {
-            let now = Instant::now();
-            if let Some((_, drained)) = &exited
-                && (output_ended || now >= *drained)
-            {
-                break;
-            }
-            if self.next_rung.is_some_and(|at| now >= at) {
-                self.climb();
-            }
-            if self.rung == Rung::None && now >= out_of_time {
-                self.stop(format!("it ran longer than limits.run_time = {}", time::human(self.config.limits.run_time.0)));
-            }
-            if self.rung == Rung::None && now - self.last_sign >= self.config.limits.silence.0 {
-                self.stop(format!("it was silent for limits.silence = {}", time::human(self.config.limits.silence.0)));
-            }
-            let drained = exited.as_ref().map(|(_, at)| *at);
-            let deadlines = [
-                self.next_rung,
-                drained,
-                Some(out_of_time).filter(|_| self.rung == Rung::None),
-                Some(self.last_sign + self.silent).filter(|_| self.rung == Rung::None),
-            ];
-            let next = deadlines.into_iter().flatten().min().unwrap_or(now + SILENT);
-            match inputs.recv_timeout(next.saturating_duration_since(now)) {
-                Ok(Input::Signals(signals)) => {
-                    self.last_sign = Instant::now();
-                    self.silent = SILENT;
-                    signals.into_iter().for_each(|s| self.take(s));
-                }
-                Ok(Input::OutputEnded) => {
-                    output_ended = true;
-                    // Nothing can come any more: it may go.
-                    self.leave();
-                }
-                Ok(Input::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
-                Ok(Input::Stop(why)) => self.stop(why),
-                Err(RecvTimeoutError::Timeout) => self.silence(),
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        self.verdict(exited.map_or_else(|| "its output ended".into(), |(status, _)| status))
-    }
-
-    fn silence(&mut self) {
-        let silent = self.last_sign.elapsed();
-        if self.rung == Rung::None && silent >= self.silent {
-            self.silent *= 2;
-            self.log.event(EventKind::Silent { seconds: silent.as_secs() });
-        }
-    }
-
-    fn take(&mut self, signal: Signal) {
-        match signal {
-            Signal::Event(kind) => {
-                let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
-                self.log.event(kind);
-                if may_have_asked {
-                    self.look_for_question();
-                }
-            }
-            Signal::Began { session_id, permission_mode, first, .. } => {
-                if session_id == self.run.session_id.to_string() {
-                    self.began = true;
-                    if first {
-                        self.remember(permission_mode);
-                    }
-                } else {
-                    self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
-                }
-            }
-            Signal::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
-            Signal::Permission(request) => self.decide(&request),
-            Signal::TurnEnded(turn) => {
-                if self.ending.as_ref().is_none_or(|e| !matches!(e, Ending::Delivered { .. })) {
-                    self.ending = Some(Ending::of_turn(&turn));
-                }
-                self.leave();
-            }
-            Signal::Receipt { .. } | Signal::PermissionCancelled { .. } | Signal::ControlReply { .. } => {}
-        }
-    }
-
-    /// The session is ours from here on: a question asked in it may be resumed.
-    fn remember(&mut self, permission_mode: String) {
-        let update = || {
-            let lock = self.mailbox.lock(&self.run.workflow_id)?;
-            crate::mailbox::workflow::update(self.mailbox, &lock, |w| {
-                w.session_id = Some(self.run.session_id);
-                w.permission_mode = Some(permission_mode);
-                w.agent = Some(self.run.runner.clone());
-            })
-        };
-        if let Err(e) = update() {
-            self.log.note(format!("the workflow's record could not be written: {e}"));
-        }
-    }
-
-    /// `completed` alone means that the session had this message before, in an earlier attempt, and dropped it: the model is
-    /// not shown the answer again, but must be told to go on.
-    fn receipt(&mut self, state: ReceiptState) {
-        match state {
-            ReceiptState::Queued | ReceiptState::Started => self.message_seen = true,
-            ReceiptState::Completed if !self.message_seen && self.agent.start == Start::Continue => {
-                self.message_seen = true;
-                self.log.note("the session had the answer already; asking it to continue");
-                let uuid = Uuid::new_v5(&self.run.message_id, &self.run.attempt.to_be_bytes());
-                self.say(claude::user_message(&uuid.to_string(), prompt::CONTINUE));
-            }
-            ReceiptState::Completed | ReceiptState::Cancelled => {}
-        }
-    }
-
-    fn say(&mut self, line: String) {
-        if let Some(input) = &self.agent.input {
-            let _ = input.send(line);
-        }
-    }
-
-    /// Nobody is there to be asked, so what the operator has not allowed is refused, with the way out.
-    fn decide(&mut self, request: &PermissionRequest) {
-        let why = if request.requires_user_interaction {
-            format!(
-                "Your user is not at this session. Ask with `ask-post -w {} \"QUESTION\" -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
-                self.run.workflow_id
-            )
-        } else {
-            "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.".to_owned()
-        };
-        self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.clone() });
-        self.say(claude::permission_deny(&request.request_id, &why));
-    }
-
-    fn look_for_question(&mut self) {
-        let Ok(document) = intake::read_pending(self.mailbox, &self.run.workflow_id) else { return };
-        let Ok(round) = intake::round_of(self.mailbox, &document.typed) else { return };
-        let id = round.question.to_string();
-        if self.asked.as_ref() != Some(&id) {
-            self.asked = Some(id.clone());
-            self.log.event(EventKind::QuestionPosted { workflow_id: round.workflow.to_string(), question_id: id });
-        }
-    }
-
-    /// The turn is over: closing its input lets the agent go.
-    fn leave(&mut self) {
-        self.agent.input = None;
-        if self.rung == Rung::None || self.rung == Rung::Interrupted {
-            self.rung = Rung::Leaving;
-            self.next_rung = Some(Instant::now() + EXIT_GRACE);
-        }
-    }
-
-    fn stop(&mut self, why: String) {
-        if self.rung != Rung::None {
-            return;
-        }
-        self.log.note(format!("stopping: {why}"));
-        self.stopped = Some(why);
-        self.rung = Rung::Interrupted;
-        self.next_rung = Some(Instant::now() + self.config.limits.grace.0);
-        self.log.note("ladder: in-band interrupt");
-        self.say(claude::interrupt("askbox-stop"));
-    }
-
-    fn climb(&mut self) {
-        match self.rung {
-            Rung::None | Rung::Killed => self.next_rung = None,
-            Rung::Leaving | Rung::Interrupted => {
-                self.rung = Rung::Terminated;
-                self.next_rung = Some(Instant::now() + processes::TERM_GRACE);
-                self.log.note("ladder: SIGTERM");
-                if let Some(process) = &self.agent.process {
-                    process.signal(rustix::process::Signal::TERM);
-                }
-            }
-            Rung::Terminated => {
-                self.rung = Rung::Killed;
-                self.next_rung = None;
-                self.log.note("ladder: the whole tree is killed");
-                let token = self.run.token();
-                let _ = processes::end(|t| t == token, Duration::ZERO);
-                if let Some(process) = &self.agent.process {
-                    process.signal(rustix::process::Signal::KILL);
-                }
-            }
-        }
-    }
-
-    fn verdict(mut self, status: String) -> Ending {
-        let ending = match (self.ending.take(), self.stopped.take()) {
-            (Some(delivered @ Ending::Delivered { .. }), _) if self.began => delivered,
-            (Some(Ending::Delivered { .. }), None) => {
-                Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
-            }
-            (_, Some(why)) => Ending::Interrupted { why },
-            (Some(other), None) => other,
-            (None, None) => {
-                // What it complained of last is what it died of.
-                let said = self.agent.complaints.recv_timeout(DRAIN).unwrap_or_default();
-                let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-                Ending::Failed { why: format!("the agent ended without a result ({status}){said}") }
-            }
-        };
-        if let Ending::Interrupted { why } = &ending {
-            let event = self.agent.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(why);
-            self.log.event(event);
-        }
-        ending
-    }
 }

@@ -137,7 +137,12 @@ pub fn print(words: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(words.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.io("write to", "standard output"),
+        // Not the mailbox's trouble: nothing is taken back because of it.
+        Err(e) => Err(Error::failed(
+            format!("cannot write to standard output: {e}"),
+            "what was asked for may be done all the same: look before you repeat it",
+        )),
+        Ok(()) => Ok(()),
     }
 }
 

@@ -3,8 +3,36 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::id::RoundId;
-use crate::mailbox::{Answer, Folder, Mailbox, intake};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Answer, Mailbox};
+#[cfg(feature = "relaunch")]
+use crate::mailbox::{Folder, intake};
+
+/// The right to an answer, taken before its question is posted.
+#[cfg(feature = "relaunch")]
+pub type Waiter = crate::run::inline::Waiter;
+/// Without the `relaunch` feature nothing can be claimed, and nobody waits.
+#[cfg(not(feature = "relaunch"))]
+#[derive(Debug)]
+pub enum Waiter {}
+
+/// Keeps every watcher from the answer that is about to be asked for.
+///
+/// # Errors
+/// [`Error::Conflict`] where somebody waits already.
+#[cfg(feature = "relaunch")]
+pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
+    crate::run::inline::begin(mailbox, workflow)
+}
+
+/// Without the `relaunch` feature nothing can be claimed.
+#[cfg(not(feature = "relaunch"))]
+pub fn begin(_mailbox: &Mailbox, _workflow: &WorkflowId) -> Result<Waiter> {
+    Err(Error::failed(
+        "this ask-post was built without `relaunch`, so it cannot wait",
+        "leave out --wait: the answer comes to the next process",
+    ))
+}
 
 /// Waits for the answer of `round`, claims it so that nothing relaunches, and hands it over. `None`: it did not come in time,
 /// and the question stays. Only once `hand_over` has succeeded is the round delivered; if we die before, a watcher relaunches.
@@ -12,8 +40,14 @@ use crate::mailbox::{Answer, Folder, Mailbox, intake};
 /// # Errors
 /// [`Error::Conflict`] where the round ended without an answer.
 #[cfg(feature = "relaunch")]
-pub fn wait<T>(mailbox: &Mailbox, round: &RoundId, patience: Duration, hand_over: impl FnOnce(&Answer) -> Result<T>) -> Result<Option<T>> {
-    match crate::run::inline::begin(mailbox, round)?.wait(mailbox, patience)? {
+pub fn wait<T>(
+    waiter: Waiter,
+    mailbox: &Mailbox,
+    round: &RoundId,
+    patience: Duration,
+    hand_over: impl FnOnce(&Answer) -> Result<T>,
+) -> Result<Option<T>> {
+    match waiter.wait(mailbox, round, patience)? {
         Some(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(None) };
             let done = hand_over(&answer)?;
@@ -24,18 +58,16 @@ pub fn wait<T>(mailbox: &Mailbox, round: &RoundId, patience: Duration, hand_over
     }
 }
 
-/// Without the `relaunch` feature nothing can be claimed.
+/// Without the `relaunch` feature there is no waiter.
 #[cfg(not(feature = "relaunch"))]
 pub fn wait<T>(
+    waiter: Waiter,
     _mailbox: &Mailbox,
     _round: &RoundId,
     _patience: Duration,
     _hand_over: impl FnOnce(&Answer) -> Result<T>,
 ) -> Result<Option<T>> {
-    Err(Error::failed(
-        "this ask-post was built without `relaunch`, so it cannot wait",
-        "leave out --wait: the answer comes to the next process",
-    ))
+    match waiter {}
 }
 
 #[cfg(feature = "relaunch")]

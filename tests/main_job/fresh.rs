@@ -3,7 +3,7 @@
 use crate::support::claude::LIMIT;
 use crate::support::service::{Service, bash};
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_and_answer() {
@@ -21,7 +21,7 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
     service.answer("docs-1", "merge");
     let answered = Instant::now();
     let request = service.api.wait_for_text("User chose: merge", 1, LIMIT);
-    eprintln!("from the answer to the agent's first request: {:?}", request.at.duration_since(answered));
+    let took = request.at.duration_since(answered);
     let status = service.wait_state("docs-1", "delivered");
 
     let told = request.model_text();
@@ -52,6 +52,14 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
     }
     let record = service.run_record("docs-1", round, 1);
     assert_eq!((&record["state"], &record["result"]), (&json!("delivered"), &json!("Merged them.")));
+
+    let answer = service.document(&format!("closed/docs-1.{round}.json"));
+    eprintln!(
+        "from the answer to the agent's first request: {took:?}; answered {}, claimed {}, launched {}",
+        answer["answer"]["at"], record["claimed_at"], record["started_at"]
+    );
+    // What it costs beside the agent's own start is milliseconds; this only says that nothing slept in between.
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
 #[test]

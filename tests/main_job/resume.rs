@@ -1,8 +1,10 @@
 //! Forks of earlier sessions: only of those that askbox launched, and only while they exist.
 
+use crate::support::claude::LIMIT;
 use crate::support::service::{Service, bash};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// A workflow whose first run, launched by askbox as `session`, has asked a second question, without a checkpoint.
 struct Asked {
@@ -127,4 +129,32 @@ fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fres
     assert!(told.contains("Resume workflow from checkpoint"), "{told}");
     assert!(service.notes("w").contains(&format!("fresh instead of resume: the transcript of session {session} is gone")));
     assert_eq!(service.status("w")["state"], "delivered");
+}
+
+#[test]
+fn a_session_that_asked_for_another_workflow_is_forked_only_once_its_own_run_has_ended() {
+    let mut service = Service::new();
+    service.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(hold:*)']\n");
+    service.add_hold("hold");
+    service.watch_on_nothing();
+    service.ask("a", &["Begin?"]);
+    service.api.on("User chose: yes", json!([bash("ask-post 'Which?' -w b"), bash("hold"), {"text": "a is done"}]));
+    service.api.on("User chose: left", json!([{"text": "b is done"}]));
+    service.answer("a", "yes");
+    service.api.wait_for_text("QUESTION_POSTED:b", 1, LIMIT);
+    service.answer("b", "left");
+    let refused = service.call("relaunch", &["b"]);
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("still at work for a"), "{refused:?}");
+    assert_eq!(service.launches().len(), 1);
+    service.release("hold");
+    let released = Instant::now();
+    let status = service.wait_state("b", "delivered");
+    assert!(released.elapsed() < LIMIT / 2, "nobody told the watcher: {:?}", released.elapsed());
+    assert_eq!(status["result"], "b is done");
+    let asker = service.status("a")["session_id"].as_str().expect("a session").to_owned();
+    assert!(service.launches()[1].args.contains(&format!("--resume={asker} --fork-session")), "{:?}", service.launches());
+    let told = &service.api.requests_with_text("User chose: left")[0];
+    assert_eq!(told.tool_results(), ["QUESTION_POSTED:b", "holding\nreleased"]);
+    assert!(told.assistant_text().contains("a is done"), "{}", told.assistant_text());
 }

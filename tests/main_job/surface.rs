@@ -1,7 +1,7 @@
 //! What a run may do, what it inherits, and the other ways in which an answer is handed over.
 
 use crate::support::claude::LIMIT;
-use crate::support::service::{Service, bash};
+use crate::support::service::{Service, bash, signal};
 use serde_json::json;
 
 /// Proves that nothing else was launched: one more workflow goes the whole way, and then the launches are counted.
@@ -135,14 +135,20 @@ fn an_asker_that_waits_gets_the_answer_itself_and_nobody_is_launched() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             service.wait_state("w", "pending");
+            // The asker sleeps while the answer comes and the watcher looks: still nobody takes it away.
+            let asker = service.processes("--wait 50s");
+            asker.iter().for_each(|pid| signal(*pid, "STOP"));
             service.answer("w", "left");
+            only_launched(&service, 0);
+            assert_eq!(service.status("w")["state"], "answered");
+            asker.iter().for_each(|pid| signal(*pid, "CONT"));
         });
         let outcome = service.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
         assert_eq!(outcome.result()["result"], "went left");
     });
     assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
     assert_eq!(service.status("w")["state"], "delivered");
-    only_launched(&service, 0);
+    assert_eq!(service.launches().len(), 1, "only the sentinel");
 }
 
 #[test]
@@ -159,4 +165,19 @@ fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
     assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
     assert_eq!(service.files("closed").len(), 2);
     only_launched(&service, 1);
+}
+
+#[test]
+fn relaunch_prompt_says_all_that_a_new_agent_needs_even_where_a_session_could_be_forked() {
+    let mut service = Service::new();
+    service.configure("[relaunch]\nmode = 'resume'\n");
+    service.watch_on_nothing();
+    service.ask("w", &["Begin?"]);
+    service.api.on("User chose: yes", json!([bash("checkpoint save --step two"), bash("ask-post 'Left or right?'"), {"text": "asked"}]));
+    service.answer("w", "yes");
+    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Left or right?");
+    service.stop_watching();
+    service.answer("w", "left");
+    let prompt = service.call("relaunch", &["prompt", "w"]).ok().stdout;
+    assert!(prompt.starts_with("Resume workflow from checkpoint at /") && prompt.contains("User chose: left"), "{prompt}");
 }

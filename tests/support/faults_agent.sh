@@ -58,9 +58,10 @@ if [ -e "$transcript" ] && grep -q "$message" "$transcript"; then
   message=${message%%\"*}
   log "continued $ASKBOX_RUN $session"
 else
+  # As `claude` does it: first the transcript, then the model.
+  echo "$message" >>"$transcript"
   log "shown $ASKBOX_RUN $session $message"
 fi
-echo "$message" >>"$transcript"
 receipt queued
 receipt started
 began

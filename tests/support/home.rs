@@ -1,4 +1,5 @@
 //! A home folder of its own with a mailbox, a fake agent and real watchers, for tests that play the strangers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -192,6 +193,16 @@ impl Home {
         let text = fs::read_to_string(self.mailbox("audit.jsonl")).unwrap_or_default();
         let entries = text.lines().map(|l| serde_json::from_str::<Value>(l).unwrap());
         entries.filter(|e| e["workflow_id"] == id).map(|e| e["event"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until the audit trail of a workflow is exactly this: an entry follows its transition.
+    #[track_caller]
+    pub fn audit_is(&self, id: &str, events: &[&str]) {
+        let end = Instant::now() + LIMIT;
+        while self.audit(id).len() < events.len() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.audit(id), events);
     }
 
     /// The reason beside a quarantined file.

@@ -34,6 +34,7 @@ use crate::surface::program::{Common, EXIT_CODES};
     after_help = EXIT_CODES,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
+    verbatim_doc_comment,
     override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer"
 )]
 pub struct AskAnswer {

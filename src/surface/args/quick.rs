@@ -15,7 +15,9 @@ use crate::surface::program::Common;
 /// Arguments that have a quick way beside the parser's.
 pub trait Quick: Sized {
     /// The arguments, without the program's name, if their spelling is plain.
-    fn quick(words: Words<'_>) -> Option<Self>;
+    fn quick(_words: Words<'_>) -> Option<Self> {
+        None
+    }
 }
 
 /// What is left of a command line.

@@ -102,6 +102,48 @@ delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         #[arg(long, value_name = "SEQ", default_value_t = 0)]
         since: u64,
     },
+    /// Give an agent a prompt, as a workflow of its own, and read along until it is done
+    #[command(after_long_help = "Examples:
+  $ relaunch run --stream fix-imports.md | jq -r 'select(.type == \"tool_call\").name'
+  $ echo 'Fix the imports in src/x.py' | relaunch run -w fix-imports -
+
+Ctrl-C, SIGTERM, or a reader that closes the pipe stop the agent: the tool call in flight finishes, the
+turn ends, and the last event, `interrupted`, returns what it has. Go on later with: relaunch ID")]
+    Run {
+        /// The file with the prompt, or - for standard input
+        file: std::path::PathBuf,
+        /// The workflow's id; a new one where it is left out
+        #[arg(short, long, value_name = "ID")]
+        workflow: Option<String>,
+        /// Print every event as it happens, one JSON object a line
+        #[arg(long)]
+        stream: bool,
+    },
+    /// Stop a live run without losing its work
+    #[command(after_long_help = "Examples:
+  $ relaunch stop docs-42
+  $ relaunch stop docs-42 --report --grace 2m
+  $ relaunch stop docs-42 --now
+
+The ladder, one rung after the other:
+  1. the tool call in flight finishes (for --grace at most), new ones are refused, the turn ends
+  2. the in-band interrupt, where the agent writes or thinks
+  3. SIGTERM: the agent takes its running tools along
+  4. the whole tree is frozen and killed
+The session is kept; go on with: relaunch docs-42")]
+    Stop {
+        /// The workflow
+        id: String,
+        /// How long the tool call in flight may take to finish [default: limits.grace, 30s]
+        #[arg(long, value_name = "DURATION")]
+        grace: Option<String>,
+        /// Ask the agent what it has before it goes
+        #[arg(long)]
+        report: bool,
+        /// Do not wait for the tool call in flight
+        #[arg(long)]
+        now: bool,
+    },
     /// Bring a parked round back and run it now
     #[command(after_long_help = "Examples:\n  $ relaunch retry docs-42")]
     Retry {

@@ -1,38 +1,47 @@
 //! Commands that bring an answer to an agent: in the foreground, as a supervisor, or as a prompt for somebody else's.
 
+use std::path::Path;
+
 use serde::Serialize;
 
-use crate::config;
+use super::foreground::{foreground, on_signal};
+use crate::config::{self, Config};
+use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
-use crate::run::events::Event;
+use crate::run::events::EventKind;
 use crate::run::record::{self, Claimant, Run, State};
-use crate::run::recovery::Recovered;
-use crate::run::supervisor::{self, Stopper};
-use crate::run::{prompt, recovery, status};
+use crate::run::recovery::{self, Recovered};
+use crate::run::status::{self, Standing};
+use crate::run::stop::{self, Stop};
+use crate::run::tail::Lines;
+use crate::run::task::{self, Task};
+use crate::run::{prompt, supervisor};
 use crate::surface::program;
+use crate::time::{self, Span};
 
-use super::follow;
-
-/// `relaunch ID`: claims the answer and supervises the run here; Ctrl-C stops it and keeps what it has.
+/// `relaunch ID`: claims the answer and supervises the run here, or goes on with a run that was stopped. Ctrl-C stops it and
+/// keeps what it has.
 pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let claim = match claim::claim(mailbox, &config, workflow, Claimant::Supervisor)? {
-        Ok(claim) => claim,
-        Err(refused @ (Refused::Nothing | Refused::Busy(_))) => return take_up(mailbox, workflow, refused, json),
-        Err(refused) => return refusal(mailbox, workflow, refused),
-    };
-    foreground(mailbox, claim.into_run(), json)
+    match claim::claim(mailbox, &config, workflow, Claimant::Supervisor)? {
+        Ok(claim) => foreground(mailbox, config, claim.into_run(), json),
+        Err(refused @ (Refused::Nothing | Refused::Busy(_))) => take_up(mailbox, config, workflow, refused, json),
+        Err(refused) => refusal(mailbox, workflow, refused),
+    }
 }
 
-/// Claimed before, and nobody runs it: its supervisor died, or its back-off is not over. By hand that is now.
-fn take_up(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
-    let config = config::load()?.config;
+/// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, or it was stopped. By hand that is now.
+fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
-        Some(Recovered::Launch(run)) => foreground(mailbox, *run, json),
-        Some(Recovered::Over) if status::of(mailbox, workflow)?.state == status::Standing::Delivered => Ok(0),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, *run, json),
+        Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
+        _ => {}
+    }
+    match status::of(mailbox, workflow)?.state {
+        Standing::Interrupted => retry(mailbox, workflow, json),
         _ => refusal(mailbox, workflow, refused),
     }
 }
@@ -40,52 +49,73 @@ fn take_up(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused, json: boo
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let run = recovery::retry(mailbox, workflow)?;
-    foreground(mailbox, run, json)
+    foreground(mailbox, config::load()?.config, run, json)
 }
 
-fn foreground(mailbox: &Mailbox, run: Run, json: bool) -> Result<u8> {
+/// `relaunch run FILE`.
+pub fn run_task(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let mut show = |event: &Event| {
-        let line = if json { follow::json_line(event) } else { follow::words(event) };
-        // Nobody reads along any more: the run goes on.
-        let _ = program::print(&line);
+    let bytes = program::read_input(file, task::MAX_PROMPT as u64)?;
+    let prompt = String::from_utf8(bytes).map_err(|e| {
+        Error::invalid("prompt", format!("is no UTF-8 (byte {})", e.utf8_error().valid_up_to()), "save it as UTF-8").in_file(file)
+    })?;
+    let task = Task {
+        workflow: workflow.unwrap_or_else(WorkflowId::generate),
+        prompt,
+        cwd: std::env::current_dir().ok(),
+        parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
     };
-    let run = supervisor::supervise(mailbox, &config, run, &mut show, on_signal)?;
-    match run.state {
-        State::Delivered => Ok(0),
-        State::Failed => Err(Error::failed(
-            format!("{} failed: {}", run.workflow_id, run.why.unwrap_or_default()),
-            format!(
-                "a watcher tries again after {}; see: relaunch logs {}",
-                run.retry_at.map(crate::time::rfc3339).unwrap_or_default(),
-                run.workflow_id
-            ),
-        )),
-        State::Interrupted => Err(Error::failed(
-            format!("{} was stopped", run.workflow_id),
-            format!("go on where it was: relaunch retry {}", run.workflow_id),
-        )),
-        State::Parked => Err(Error::failed(
-            format!("{} is parked: {}", run.workflow_id, run.why.unwrap_or_default()),
-            format!("mend that, then: relaunch retry {}", run.workflow_id),
-        )),
-        State::Claimed | State::Running => Err(Error::conflict(
-            format!("somebody else runs {} by now", run.workflow_id),
-            format!("read along: relaunch logs -f {}", run.workflow_id),
-        )),
-    }
+    let run = task::begin(mailbox, &config, task)?;
+    foreground(mailbox, config, run, json)
 }
 
-/// SIGTERM, SIGINT and SIGHUP climb the ladder instead of killing us: the agent's session is kept.
-fn on_signal(stopper: Stopper) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP]) {
-        std::thread::spawn(move || {
-            for signal in signals.forever() {
-                stopper.stop(&format!("the supervisor got {}", signal_hook::low_level::signal_name(signal).unwrap_or("a signal")));
-            }
-        });
+/// `relaunch stop ID`: asks, waits until the run is over, and returns what it had: the run's last event, as JSON or in words.
+pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, grace: Option<&str>, report: bool, now: bool, json: bool) -> Result<u8> {
+    let grace = grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
+    let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report, now };
+    let run = match stop::ask(mailbox, workflow, &request) {
+        Ok(run) => {
+            Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
+            record::read(mailbox, &run.round(), run.attempt)?
+        }
+        // Not live, but it would be again.
+        Err(e @ Error::NotFound { .. }) => {
+            let config = config::load()?.config;
+            let why = request.request(config.limits.grace.0).why;
+            recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(e)?
+        }
+        Err(e) => return Err(e),
+    };
+    if json {
+        return last_event(mailbox, &run);
     }
+    let how = match run.state {
+        State::Interrupted => format!("stopped {workflow}; go on with: relaunch {workflow}"),
+        State::Delivered => format!("{workflow} had ended by itself"),
+        _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
+    };
+    program::print_words(&format!("{how}\n"))?;
+    let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    while let Some((_, event)) = lines.next_event()? {
+        if let EventKind::Interrupted { text, report, .. } = event.kind {
+            program::print_words(&format!("{}\n", report.unwrap_or(text)))?;
+        }
+    }
+    Ok(0)
+}
+
+/// `interrupted`, or the result of a run that was quicker.
+fn last_event(mailbox: &Mailbox, run: &Run) -> Result<u8> {
+    let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let mut last = None;
+    while let Some((line, event)) = lines.next_event()? {
+        if matches!(event.kind, EventKind::Interrupted { .. } | EventKind::Result { .. } | EventKind::Parked { .. }) {
+            last = Some(line);
+        }
+    }
+    let line = last.unwrap_or_else(|| r#"{"type":"interrupted","text":"","tool_calls":[],"files_touched":[]}"#.into());
+    program::print(&format!("{}\n", crate::text::escape_json(&line)))?;
+    Ok(0)
 }
 
 /// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along.
@@ -94,7 +124,8 @@ pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, 
     let _ = rustix::process::setsid();
     let config = config::load()?.config;
     let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
-    supervisor::supervise(mailbox, &config, run, &mut |_| {}, on_signal)?;
+    let grace = config.limits.grace.0;
+    supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace))?;
     Ok(0)
 }
 
@@ -125,10 +156,10 @@ pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Res
 fn refusal(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused) -> Result<u8> {
     let now = status::of(mailbox, workflow)?;
     Err(match refused {
-        Refused::Nothing if matches!(now.state, status::Standing::Pending | status::Standing::Overdue) => {
+        Refused::Nothing if matches!(now.state, Standing::Pending | Standing::Overdue) => {
             Error::Waiting { message: format!("{workflow} still waits for its answer"), hint: format!("answer it: ask-answer {workflow}") }
         }
-        Refused::Nothing if now.state == status::Standing::Parked || now.state == status::Standing::Interrupted => {
+        Refused::Nothing if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("bring it back: relaunch retry {workflow}"))
         }
         Refused::Nothing => Error::conflict(
@@ -141,6 +172,10 @@ fn refusal(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused) -> Result
         Refused::Busy(round) => Error::conflict(
             format!("an earlier answer of {workflow} is being delivered ({})", round.question),
             format!("read along: relaunch logs -f {workflow}"),
+        ),
+        Refused::AskerAtWork(round) => Error::conflict(
+            format!("the session that asked for {workflow} is still at work for {}", round.workflow),
+            format!("wait for its end: relaunch logs -f {}", round.workflow),
         ),
         Refused::AwaitedInline(_) => {
             Error::conflict(format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"), "let it have it")

@@ -3,5 +3,6 @@
 pub mod args;
 pub mod deliver;
 pub mod follow;
+pub mod foreground;
 pub mod service;
 pub mod table;

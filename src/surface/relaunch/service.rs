@@ -21,12 +21,7 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     stop_on_signal(sender.clone())?;
     let mut say = |line: &str| program::say(&format!("{}  {line}\n", time::rfc3339(time::now())));
     let mut told_ready = false;
-    loop {
-        let mailbox = match watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
-            Ok(mailbox) => mailbox,
-            Err(_) => break,
-        };
-        say(&format!("watching  {}", root.display()));
+    while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
         let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
             // Gone again before it was looked at.
             Err(_) if !root.exists() => continue,

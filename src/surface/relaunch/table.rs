@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::status::{self, Status};
+use crate::run::status::{self, Status, View};
 use crate::surface::program;
 use crate::text;
 use crate::time;
@@ -46,8 +46,21 @@ fn table(all: &[Status]) -> String {
             age(status),
             text::excerpt(&status.question, 60)
         ));
+        if let Some(live) = &status.live {
+            out.push_str(&format!("{:<width$}  {}", "", live.words));
+            out.push_str(&if live.turns > 0 { format!(", {}", took(live)) } else { String::new() });
+            out.push_str(&if live.last_words.is_empty() { "\n".into() } else { format!(": {}\n", text::excerpt(&live.last_words, 80)) });
+        }
     }
     out
+}
+
+/// `3 turns, 12.3k tokens, $0.0450`.
+fn took(live: &View) -> String {
+    let tokens = live.tokens;
+    let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
+    let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };
+    format!("{} turns, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
 }
 
 fn details(status: &Status) -> String {
@@ -59,6 +72,9 @@ fn details(status: &Status) -> String {
     };
     line("workflow", Some(status.workflow_id.to_string()));
     line("state", Some(format!("{} {}", status.state.word(), status.since.map(|_| format!("for {}", age(status))).unwrap_or_default())));
+    line("doing", status.live.as_ref().map(|l| l.words.clone()));
+    line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
+    line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("asked by", status.asked_by.clone());

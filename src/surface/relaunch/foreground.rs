@@ -1,0 +1,137 @@
+//! A run in the foreground: read along on standard output, stopped by a signal or by a reader that goes away.
+
+use std::io::Write;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::time::Duration;
+
+use super::follow;
+use crate::config::Config;
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::Mailbox;
+use crate::run::events::Event;
+use crate::run::ladder::Request;
+use crate::run::record::{Run, State};
+use crate::run::supervisor::{self, Stopper};
+use crate::run::tail::Lines;
+use crate::text;
+use crate::time;
+
+/// How long a reader that takes nothing may hold up the end of a run that was stopped.
+const READER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Supervises a run here, its events on standard output. Returns when it is over, with the exit status that fits.
+pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool) -> Result<u8> {
+    let grace = config.limits.grace.0;
+    let (ring, rings) = mpsc::sync_channel(1);
+    let (stoppable, stopper) = mpsc::sync_channel::<Stopper>(2);
+    let (progress, printed) = mpsc::channel();
+    // Printing has a thread and reads the file: a reader that is slow, or does not read at all, holds up neither the agent nor
+    // whoever stops it.
+    let lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let printer = std::thread::spawn(move || {
+        let whole = print_all(lines, json, &rings, &progress).is_ok();
+        // What cannot be shown any more is still recorded.
+        if !whole && let Ok(stopper) = stopper.recv() {
+            stopper.stop(reader_gone(grace));
+        }
+    });
+    let mut observe = |_: &Event| {
+        let _ = ring.try_send(());
+    };
+    let stop_by = |s: Stopper| {
+        on_signal(s.clone(), grace);
+        let _ = stoppable.send(s.clone());
+        on_hangup(move || s.stop(reader_gone(grace)));
+    };
+    let supervised = supervisor::supervise(mailbox, &config, run, &mut observe, stop_by);
+    drop(ring);
+    let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
+    // As long as the reader takes something he gets all of it.
+    while !printer.is_finished() {
+        match printed.recv_timeout(READER_PATIENCE) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) if stopped => break,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let _ = printer.join();
+                break;
+            }
+        }
+    }
+    ended(supervised?)
+}
+
+fn print_all(mut lines: Lines, json: bool, rings: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
+    let mut out = std::io::stdout();
+    loop {
+        // Asked before the file is read: what is there once nobody writes is all there will be.
+        let over = matches!(rings.try_recv(), Err(TryRecvError::Disconnected));
+        while let Some((line, event)) = lines.next_event()? {
+            let shown = if json { text::escape_json(&line) + "\n" } else { follow::words(&event) };
+            out.write_all(shown.as_bytes()).and_then(|()| out.flush()).io("write to", "standard output")?;
+            let _ = progress.send(());
+        }
+        if over {
+            return Ok(());
+        }
+        let _ = rings.recv();
+    }
+}
+
+fn ended(run: Run) -> Result<u8> {
+    let (workflow, why) = (run.workflow_id, run.why.unwrap_or_default());
+    match run.state {
+        State::Delivered => Ok(0),
+        State::Failed => Err(Error::failed(
+            format!("{workflow} failed: {why}"),
+            format!("a watcher tries again after {}; see: relaunch logs {workflow}", run.retry_at.map(time::rfc3339).unwrap_or_default()),
+        )),
+        State::Interrupted => {
+            Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("go on where it was: relaunch {workflow}")))
+        }
+        State::Parked => Err(Error::failed(format!("{workflow} is parked: {why}"), format!("mend that, then: relaunch retry {workflow}"))),
+        State::Claimed | State::Running => {
+            Err(Error::conflict(format!("somebody else runs {workflow} by now"), format!("read along: relaunch logs -f {workflow}")))
+        }
+    }
+}
+
+fn reader_gone(grace: Duration) -> Request {
+    request("its reader went away", grace)
+}
+
+fn request(why: &str, grace: Duration) -> Request {
+    Request { why: why.into(), grace, report: false, now: false }
+}
+
+/// SIGTERM, SIGINT and SIGHUP climb the ladder instead of killing us: the agent's session is kept. A second one is impatient.
+pub(super) fn on_signal(stopper: Stopper, grace: Duration) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP]) {
+        std::thread::spawn(move || {
+            for (n, signal) in signals.forever().enumerate() {
+                let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+                stopper.stop(Request { now: n > 0, ..request(&format!("the supervisor got {name}"), grace) });
+            }
+        });
+    }
+}
+
+/// Calls `gone` when whoever reads our standard output closes the pipe: also where nothing is to be written for a while.
+pub(super) fn on_hangup(gone: impl FnOnce() + Send + 'static) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    std::thread::spawn(move || {
+        let out = std::io::stdout();
+        loop {
+            // No event is asked for: only an error or a hang-up wakes it.
+            let mut fds = [PollFd::new(&out, PollFlags::empty())];
+            match poll(&mut fds, None) {
+                Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => return gone(),
+                // A file or terminal without such a notion.
+                Ok(_) => return,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    });
+}

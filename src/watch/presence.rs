@@ -1,0 +1,66 @@
+//! Whether anybody watches a mailbox: every watcher shares one `flock`, which dies with its process.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fs2::FileExt;
+
+use crate::disk;
+use crate::error::{IoContext, Result};
+use crate::mailbox::Mailbox;
+
+/// This watcher is there, until this is dropped.
+#[derive(Debug)]
+#[must_use = "the watcher counts as gone when this is dropped"]
+pub struct Presence {
+    _file: File,
+}
+
+fn path(mailbox: &Mailbox) -> PathBuf {
+    mailbox.lock_file("watchers")
+}
+
+/// Says that a watcher is there.
+pub fn announce(mailbox: &Mailbox) -> Result<Presence> {
+    let path = path(mailbox);
+    let file = disk::open_append(&path)?;
+    // Waits only while somebody is looking, which takes microseconds.
+    FileExt::lock_shared(&file).io("lock", &path)?;
+    Ok(Presence { _file: file })
+}
+
+/// Whether some watcher is there. Changes nothing.
+pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
+    let path = path(mailbox);
+    // More than once: somebody else who is looking right now is no watcher.
+    for _ in 0..3 {
+        let file = match File::open(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            other => other.io("open", &path)?,
+        };
+        match FileExt::try_lock_exclusive(&file) {
+            Ok(()) => return Ok(false),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => std::thread::sleep(Duration::from_millis(3)),
+            Err(e) => return Err(e).io("lock", &path),
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watcher_is_there_until_it_is_dropped_and_many_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        assert!(!anybody(&mailbox).unwrap());
+        let (one, two) = (announce(&mailbox).unwrap(), announce(&mailbox).unwrap());
+        drop(one);
+        assert!(anybody(&mailbox).unwrap());
+        drop(two);
+        assert!(!anybody(&mailbox).unwrap());
+    }
+}

@@ -1,0 +1,201 @@
+//! Promise 3 with agents that misbehave: whatever they do, the round is delivered or parked, nothing of them stays behind,
+//! and the supervisor stays small.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/faults.rs"]
+mod faults;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use faults::{Place, until};
+use serde_json::Value;
+
+/// More memory than a supervisor may ever take, in KiB: unoptimized, with its libraries.
+const SMALL: u64 = 24 << 10;
+
+/// A workflow that was answered and relaunched by a watcher.
+struct Case {
+    place: Place,
+    round: String,
+    _watcher: faults::Running,
+}
+
+impl Case {
+    fn new(agent: &str, relaunch: &str, limits: &str) -> Self {
+        Self::paused(agent, relaunch, limits, None)
+    }
+
+    fn paused(agent: &str, relaunch: &str, limits: &str, pause: Option<&str>) -> Self {
+        let place = Place::with(agent);
+        place.configure(&format!("{relaunch}\n[limits]\n{limits}\n"));
+        if let Some(step) = pause {
+            std::fs::write(place.agent(&format!("pause.{step}")), "").expect("pause");
+        }
+        place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+        place.ok("ask-answer", &["docs", "a"]);
+        let round = place.round("docs");
+        Self { _watcher: place.watcher(), place, round }
+    }
+
+    /// Waits until the round is over and nothing of it lives.
+    #[track_caller]
+    fn ends(&self, state: &str) {
+        until("the round ends", || ["delivered", "parked", "interrupted"].contains(&self.place.state("docs").as_str()));
+        assert_eq!(self.place.state("docs"), state, "{:#?}", self.events(1).last());
+        until("nothing of the run lives", || self.place.orphans().is_empty());
+        assert_eq!(self.place.logged("violation"), 0);
+        self.place.assert_whole(state);
+    }
+
+    fn run_file(&self, attempt: u32, name: &str) -> PathBuf {
+        self.place.mailbox().join(format!("runs/docs/{}/{attempt}/{name}", self.round))
+    }
+
+    fn record(&self, attempt: u32) -> Value {
+        serde_json::from_slice(&std::fs::read(self.run_file(attempt, "run.json")).expect("a record")).expect("JSON")
+    }
+
+    fn events(&self, attempt: u32) -> Vec<Value> {
+        let bytes = std::fs::read(self.run_file(attempt, "events.jsonl")).unwrap_or_default();
+        let text = String::from_utf8(bytes).expect("events are UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:.200}"))).collect()
+    }
+
+    /// Waits for the agent at a step; returns its supervisor's largest size so far, in KiB, and lets it go on.
+    #[track_caller]
+    fn size_at(&self, step: &str) -> u64 {
+        let at = self.place.agent(&format!("at.{step}"));
+        until(step, || at.exists());
+        let pids = std::fs::read_to_string(at).expect("pids");
+        let supervisor = pids.split_whitespace().nth(1).expect("the supervisor's pid");
+        let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).expect("it lives");
+        let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("VmHWM");
+        std::fs::remove_file(self.place.agent(&format!("pause.{step}"))).expect("paused");
+        peak.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+}
+
+#[test]
+fn an_exit_status_of_zero_is_no_receipt() {
+    let case = Case::new("exit 0", "attempts = 3", "");
+    case.ends("parked");
+    assert_eq!(case.place.logged("start "), 3);
+    assert!(case.record(3)["why"].as_str().is_some_and(|w| w.contains("without a result")), "{}", case.record(3));
+    let out = case.place.run("relaunch", &["docs"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("relaunch retry docs"), "the way on is not told: {out:?}");
+}
+
+#[test]
+fn an_agent_that_hangs_after_its_result_has_delivered_and_is_ended() {
+    let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 1);
+}
+
+#[test]
+fn an_agent_that_hangs_after_its_result_and_ignores_sigterm_is_killed() {
+    let case = Case::new("trap '' INT TERM\nresult done\nwhile :; do sleep 1; done", "", "");
+    case.ends("delivered");
+    let notes: Vec<_> = case.events(1).into_iter().filter(|e| e["type"] == "note").map(|e| e["text"].to_string()).collect();
+    assert!(notes.iter().any(|n| n.contains("SIGTERM")) && notes.iter().any(|n| n.contains("killed")), "{notes:?}");
+}
+
+#[test]
+fn a_silent_agent_that_ignores_every_signal_is_stopped_at_its_limit_and_parked() {
+    let started = Instant::now();
+    let case = Case::new("trap '' INT TERM\nwhile :; do sleep 1; done", "", "silence = \"1s\"\ngrace = \"200ms\"");
+    case.ends("interrupted");
+    assert!(case.events(1).iter().any(|e| e["type"] == "interrupted"), "{:#?}", case.events(1));
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_grandchild_that_holds_the_output_open_holds_nothing_up_and_does_not_stay() {
+    let case = Case::new("setsid sleep 1000 &\nwork", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 1);
+}
+
+#[test]
+fn an_agent_that_closes_its_output_and_stays_is_ended() {
+    let case = Case::new("exec >&-\nwhile :; do sleep 1; done", "attempts = 1", "");
+    case.ends("parked");
+}
+
+#[test]
+fn half_a_line_and_a_death_is_a_failure_that_is_retried_in_the_same_session() {
+    let case =
+        Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 2);
+    assert_eq!((case.place.logged("shown "), case.place.logged("continued ")), (1, 1), "{:#?}", case.place.log());
+    assert_eq!(case.record(1)["session_id"], case.record(2)["session_id"]);
+    assert!(case.events(1).iter().any(|e| e["type"] == "raw" && e["what"] == "torn"), "{:#?}", case.events(1));
+}
+
+#[test]
+fn invalid_utf8_costs_the_bytes_and_nothing_else() {
+    let text = "printf '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\\351 \\377\\376\\300!\"}]}}\\n\\377\\377\\n'";
+    let case = Case::new(&format!("{text}\nwork"), "", "");
+    case.ends("delivered");
+    let said = case.events(1).into_iter().find(|e| e["type"] == "text").expect("the text");
+    assert!(said["text"].as_str().is_some_and(|t| t.starts_with("caf\u{fffd}") && t.ends_with('!')), "{said}");
+}
+
+#[test]
+fn two_hundred_megabytes_on_one_line_do_not_make_the_supervisor_large() {
+    let line = "printf '{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"'\n\
+                head -c 200000000 /dev/zero | tr '\\0' x\nprintf '\"}]}}\\n'";
+    let garbage = "head -c 50000000 /dev/zero | tr '\\0' y\necho";
+    let case = Case::paused(&format!("{line}\n{garbage}\nwork"), "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    let events = case.events(1);
+    let result = events.iter().find(|e| e["type"] == "tool_result").expect("the result");
+    assert_eq!(result["bytes"], 200_000_000, "the true size is not told");
+    eprintln!("250 MB on two lines: the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn a_hundred_thousand_events_at_once_are_all_recorded_in_order_by_a_small_supervisor() {
+    let flood = "awk 'BEGIN { for (i = 0; i < 100000; i++) print \"{\\\"type\\\":\\\"assistant\\\",\\\"message\\\":{\\\"content\\\":\
+                 [{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" i \"\\\"}]}}\" }'";
+    let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
+    let started = Instant::now();
+    let size = case.size_at("before_result");
+    let took = started.elapsed();
+    case.ends("delivered");
+    let events = case.events(1);
+    let said: Vec<_> = events.iter().filter(|e| e["type"] == "text").map(|e| e["text"].as_str().expect("text").to_owned()).collect();
+    let expected: Vec<_> = (0..100_000).map(|n| n.to_string()).collect();
+    assert!(said == expected, "{} events of 100000, the last is {:?}", said.len(), said.last());
+    let in_order = events.iter().zip(1..).all(|(e, n)| e["seq"] == n);
+    assert!(in_order, "events are not numbered in order");
+    eprintln!("100000 events: read within {took:.1?}, the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn large_events_that_come_faster_than_they_are_recorded_are_held_back() {
+    // 400 MB of texts that are each kept whole: a queue of them would show.
+    let flood = "text=$(head -c 60000 /dev/zero | tr '\\0' z)\nawk -v t=\"$text\" 'BEGIN { for (i = 0; i < 7000; i++) print \"{\\\"type\\\":\
+                 \\\"assistant\\\",\\\"message\\\":{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" t \"\\\"}]}}\" }'";
+    let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    assert_eq!(case.events(1).iter().filter(|e| e["type"] == "text").count(), 7000);
+    eprintln!("400 MB of texts: the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn a_flood_on_standard_error_blocks_nobody_and_fills_no_disk() {
+    let case = Case::paused("head -c 100000000 /dev/zero | tr '\\0' e >&2\nwork", "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    let kept = std::fs::metadata(case.run_file(1, "stderr.log")).expect("stderr.log").len();
+    assert!((1..=4 << 20).contains(&kept), "{kept} bytes of standard error were kept");
+    assert!(size < SMALL, "{size} KiB");
+}
