@@ -21,6 +21,6 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "schema")]
-        Command::Schema { dir: _ } => Ok(0),
+        Command::Schema { dir } => askbox::surface::schema::write(&dir),
     }
 }

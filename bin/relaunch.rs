@@ -7,13 +7,17 @@ use askbox::mailbox::Mailbox;
 use askbox::run::{launch, recovery};
 use askbox::surface::program;
 use askbox::surface::relaunch::args::{Args, Command};
-use askbox::surface::relaunch::{deliver, follow, monitor, service, table};
+use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 
 fn main() -> ExitCode {
     // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|first| first == launch::SHIM) {
         return launch::become_agent(args);
+    }
+    // Looked up now: after an upgrade of a running one its path would say `(deleted)`.
+    if let Ok(own) = std::env::current_exe() {
+        launch::relaunch_is(own);
     }
     program::main(run)
 }
@@ -29,14 +33,20 @@ fn run(args: Args) -> Result<u8> {
         (None, Some(command)) => match command {
             Command::Watch { poll } => service::watch(&Mailbox::locate(args.common.mailbox.as_deref())?, poll.as_deref()),
             Command::Status { summary: true, .. } => monitor::show(&mailbox()?, json),
-            Command::Status { id, .. } => table::show(&mailbox()?, id.as_deref().map(program::workflow).transpose()?.as_ref(), json),
+            Command::Status { id, follow, .. } => {
+                let id = id.as_deref().map(program::workflow).transpose()?;
+                let show = if follow { view::follow } else { table::show };
+                show(&mailbox()?, id.as_ref(), json)
+            }
             Command::Logs { id, follow } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, 0, json),
             Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
             Command::Run { file, workflow, stream } => {
                 let workflow = workflow.as_deref().map(program::workflow).transpose()?;
                 deliver::run_task(&args.common.open_or_create()?, &file, workflow, json || stream)
             }
-            Command::Stop { id, grace, report, now } => deliver::stop(&mailbox()?, &program::workflow(&id)?, grace.as_deref(), report, now),
+            Command::Stop { id, grace, report, now } => {
+                deliver::stop(&mailbox()?, &program::workflow(&id)?, grace.as_deref(), report, now, json)
+            }
             Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
             Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
             Command::Drop { id, why } => {

@@ -16,6 +16,7 @@ pub const MAX_CONFIG: u64 = 1 << 20;
 
 /// How a relaunched agent gets its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Fresh where the question carries a checkpoint, resume where it does not and the asker was a run of ours.
@@ -29,6 +30,7 @@ pub enum Mode {
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// `[relaunch]`
@@ -47,6 +49,7 @@ pub struct Config {
 
 /// `[relaunch]`: when and how answered questions become runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Relaunch {
     /// fresh, resume or auto.
@@ -108,6 +111,7 @@ impl Relaunch {
 
 /// `[runner]`: the programs that are launched.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runners {
     /// The name of the one to use.
@@ -125,11 +129,12 @@ impl Default for Runners {
 
 /// `[runner.NAME]`: one agent program. It speaks Claude Code's stream-json on standard input and output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runner {
     /// The program: a path, or a name on PATH. `claude` where it is empty.
     pub program: String,
-    /// More arguments, before the ones of askbox.
+    /// More arguments, behind the ones of askbox.
     pub args: Vec<String>,
     /// More environment.
     pub env: BTreeMap<String, String>,
@@ -148,12 +153,15 @@ fn default_tools() -> Vec<String> {
 
 /// `[limits]`: where a run ends that does not end by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// Wall time of one run.
     pub run_time: Span,
     /// Time without any sign of life.
     pub silence: Span,
+    /// A silence that is told as an event `silent`.
+    pub silent_after: Span,
     /// From a polite stop to the next rung of the ladder.
     pub grace: Span,
     /// API round trips of one launch; 0 for no limit.
@@ -171,6 +179,7 @@ impl Default for Limits {
         Self {
             run_time: Span(Duration::from_secs(6 * 3600)),
             silence: Span(Duration::from_secs(3600)),
+            silent_after: Span(Duration::from_secs(30)),
             grace: Span(Duration::from_secs(30)),
             turns: 0,
             run_cost: 0.0,
@@ -182,6 +191,7 @@ impl Default for Limits {
 
 /// `[notify]`: a program that tells the human.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Notify {
     /// Run with the event as its last argument and the question's document on standard input; empty for none.
@@ -190,6 +200,7 @@ pub struct Notify {
 
 /// How the watcher writes its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     /// Lines for people.
@@ -201,6 +212,7 @@ pub enum LogFormat {
 
 /// `[log]`
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Log {
     /// text or json.
@@ -209,6 +221,7 @@ pub struct Log {
 
 /// `[metrics]`
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Metrics {
     /// Where the watcher keeps the figures for Prometheus; empty for nowhere.
@@ -259,6 +272,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
     ("limits.run_time", "\"6h\"", "wall time of one run; then it is stopped and parked, its session kept"),
     ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
+    ("limits.silent_after", "\"30s\"", "time without a sign of life before the run is shown as silent"),
     ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
     ("limits.turns", "0", "API round trips of one launch (--max-turns); 0 is no limit"),
     ("limits.run_cost", "0.0", "US dollars for one answer, all its attempts together; then it is parked, its session kept; 0 is no limit"),
@@ -326,6 +340,7 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
+    at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
     at_least_one("relaunch.breaker_window", !config.relaunch.breaker_window.0.is_zero())?;
     at_least_one("relaunch.breaker_pause", !config.relaunch.breaker_pause.0.is_zero())?;
     let limits = &config.limits;

@@ -10,7 +10,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,6 +19,10 @@ use rustix::fs::{OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
+
+mod folder;
+
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
 
 /// How long a program waits for another one's short lock before it gives up.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
@@ -243,65 +247,6 @@ pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
 pub fn open_append(path: &Path) -> Result<File> {
     let flags = OFlags::NOFOLLOW.bits() as i32;
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("open", path)
-}
-
-/// Makes a folder of mode 0700 and everything above it that is missing, durably.
-pub fn create_folder(path: &Path) -> Result<()> {
-    match create_folder_in(path) {
-        Err(e) if e.is_missing_file() => {
-            create_folder(parent(path)?)?;
-            create_folder_in(path)
-        }
-        other => other,
-    }
-}
-
-/// [`create_folder`] below a folder that must exist.
-pub fn create_folder_in(path: &Path) -> Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => sync_folder(parent(path)?),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) => Err(e).io("create", path),
-    }
-}
-
-/// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.
-///
-/// # Errors
-/// [`Error::NotFound`] where there is none, [`Error::Failed`] where it cannot be trusted.
-pub fn check_folder(path: &Path) -> Result<()> {
-    let shown = path.display();
-    let quoted = crate::text::shell_quote(&shown.to_string());
-    let meta = match fs::symlink_metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::not_found(
-                format!("there is no mailbox at {shown}"),
-                "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-            ));
-        }
-        other => other.io("look at", path)?,
-    };
-    if meta.is_symlink() {
-        return Err(Error::failed(
-            format!("{shown} is a symbolic link"),
-            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
-        ));
-    }
-    if !meta.is_dir() {
-        return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
-    }
-    let me = rustix::process::geteuid().as_raw();
-    if meta.uid() != me {
-        return Err(Error::failed(
-            format!("{shown} belongs to user {}, not to you (user {me})", meta.uid()),
-            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
-        ));
-    }
-    let mode = meta.permissions().mode() & 0o777;
-    if mode & 0o022 != 0 {
-        return Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")));
-    }
-    Ok(())
 }
 
 /// How many files of [`create_all`] are open at once.

@@ -59,7 +59,8 @@ fn failed(error: &notify::Error) -> Error {
 /// Wakes whoever waits for a change in one folder.
 #[derive(Debug)]
 pub struct Bell {
-    _hints: Hints,
+    hints: Hints,
+    folders: Vec<PathBuf>,
     rings: Receiver<()>,
 }
 
@@ -71,7 +72,20 @@ impl Bell {
             let _ = ring.try_send(());
         })?;
         hints.watch(folder)?;
-        Ok(Self { _hints: hints, rings })
+        Ok(Self { hints, folders: vec![folder.to_path_buf()], rings })
+    }
+
+    /// Rings on every change in this folder as well.
+    pub fn also(&mut self, folder: &Path) -> Result<()> {
+        self.hints.watch(folder)?;
+        self.folders.push(folder.to_path_buf());
+        Ok(())
+    }
+
+    /// Whether it rings for this folder.
+    #[must_use]
+    pub fn hears(&self, folder: &Path) -> bool {
+        self.folders.iter().any(|f| f == folder)
     }
 
     /// Returns at the next ring, or when the time is over.

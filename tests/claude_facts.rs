@@ -1,5 +1,6 @@
 //! What askbox relies on in `claude`, pinned against the real binary: when a newer version behaves otherwise,
 //! these tests say which assumption broke. The other tests may then fail for that reason only.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! The same promises from `ask-post` and `checkpoint save` and from their twin for a bare POSIX shell, `share/ask.sh`, under
 //! every shell there is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/home.rs"]
 #[allow(dead_code)]
@@ -380,4 +381,15 @@ fn the_mailbox_is_found_alike_and_one_that_others_may_write_is_refused() {
         std::os::unix::fs::symlink(&at, home.path("link")).unwrap();
         exits(client, &client.post(home, &["-w", "v", "Q?", "--mailbox", home.path("link").to_str().unwrap()]), 1);
     });
+}
+
+#[test]
+fn the_script_has_nothing_that_shellcheck_minds() {
+    let Some(shellcheck) = find("shellcheck") else {
+        eprintln!("shellcheck is missing: not checked");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("share/ask.sh");
+    let output = Command::new(shellcheck).args(["-s", "sh"]).arg(script).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

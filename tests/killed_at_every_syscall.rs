@@ -1,5 +1,7 @@
 //! Promises 1, 2 and 4 under SIGKILL: every program is killed right before each of its system calls that changes or opens
 //! anything, one after the other. Whoever comes next, as a user would, must find nothing lost, doubled or torn.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]
 mod faults;
@@ -187,4 +189,20 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
         }
         assert_delivered_once(place, when);
     });
+}
+
+/// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
+/// was killed: the watcher brings it back.
+#[test]
+fn a_newer_question_that_was_moved_aside_is_brought_back() {
+    let place = Place::new();
+    place.make_mailbox();
+    let aside = place.mailbox().join("pending/.tmpretired.docs.01a200d3-6403-73d0-b0a8-62f4627a962f");
+    std::fs::write(aside, r#"{"workflow_id":"docs","question":"Next?","options":{"a":"A"}}"#).expect("a question");
+    let watcher = place.watcher();
+    until("it is pending again", || place.state("docs") == "pending");
+    place.ok("ask-answer", &["docs", "a"]);
+    until("it is delivered", || place.only("closed", "docs.").is_some());
+    watcher.kill();
+    assert_delivered_once(&place, "moved aside");
 }

@@ -1,14 +1,14 @@
 //! Strangers at the mailbox: bash with `cat`, `jq` and `mv`, none of our tools, against a real watcher and a fake agent.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/home.rs"]
 #[allow(dead_code)]
 mod home;
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use home::{Home, Litter, until};
 use serde_json::{Value, json};
@@ -45,10 +45,7 @@ fn the_first_sketchs_snippets_run_verbatim_and_launch_the_agent_once() {
     fs::create_dir(home.path("bin")).unwrap();
     home.sh("printf '#!/bin/sh\\n' > bin/claude && chmod +x bin/claude");
     let watcher = home.watch();
-    home.agent_does(
-        &id,
-        &format!("bash -c '. \"$FAKE_DIR/resume.sh\"; echo \"$USER_CHOICE|$CURRENT_STEP|$PROPOSED_CHANGES|$BACKUP|$ORIGINAL\"'"),
-    );
+    home.agent_does(&id, "bash -c '. \"$FAKE_DIR/resume.sh\"; echo \"$USER_CHOICE|$CURRENT_STEP|$PROPOSED_CHANGES|$BACKUP|$ORIGINAL\"'");
     fs::write(home.path("fake/resume.sh"), RESUME).unwrap();
 
     assert_eq!(home.sh_as(&id, ASK), format!("QUESTION_POSTED:{id}\n"));
@@ -80,45 +77,6 @@ fn the_snippets_work_without_a_watcher_looking_on() {
     assert!(home.told(&id, 1).contains("User chose: restructure"));
     home.closed(&id, "delivered", 1);
     assert_eq!(home.launches(&id).len(), 1);
-}
-
-#[test]
-fn a_question_written_in_two_halves_settles() {
-    let home = Home::new();
-    let watcher = home.watch();
-    let text = question("slow", "Which one?");
-    let (first, second) = text.split_at(text.len() / 2);
-    let mut file = fs::File::create(home.mailbox("pending/slow.json")).unwrap();
-    file.write_all(first.as_bytes()).unwrap();
-    // The watcher looks at other files meanwhile, and surely at this one.
-    cat(&home, "pending/other.json", &question("other", "Meanwhile?"));
-    watcher.says("asked     other");
-    file.write_all(second.as_bytes()).unwrap();
-    drop(file);
-    watcher.says("asked     slow  Which one?");
-    assert!(watcher.said("quarantined").is_empty());
-    assert_eq!(home.json(home.mailbox("pending/slow.json"))["question"], "Which one?");
-}
-
-#[test]
-fn a_torn_question_goes_to_quarantine_with_its_reason_once_it_has_settled() {
-    let home = Home::new();
-    let watcher = home.watch();
-    let begun = Instant::now();
-    cat(&home, "pending/torn.json", r#"{"question": "Which"#);
-    watcher.says("quarantined pending/torn.json");
-    assert!(begun.elapsed() > Duration::from_secs(2), "it was given no time to settle");
-    assert!(home.reason("torn.json").contains("ends in the middle of the JSON"));
-    assert_eq!(fs::read_to_string(home.mailbox("quarantine/torn.json")).unwrap(), r#"{"question": "Which"#);
-    // Mended and moved back, it is a question.
-    home.sh("cd ~/.claude/questions && printf ' one?\", \"workflow_id\": \"torn\"}' >> quarantine/torn.json && mv quarantine/torn.json pending/");
-    watcher.says("asked     torn  Which one?");
-    // The next torn one does not replace the first one's reason.
-    cat(&home, "pending/torn.json", "{");
-    watcher.says_times("quarantined pending/torn.json", 2);
-    home.appears("quarantine/torn.json.reason");
-    let names = home.sh("ls ~/.claude/questions/quarantine");
-    assert!(names.lines().count() >= 3, "{names}");
 }
 
 #[test]
@@ -358,73 +316,6 @@ fn another_workflows_checkpoint_and_a_torn_one_are_left_alone_and_the_answer_is_
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         home.closed(id, "delivered", 1);
     }
-}
-
-#[test]
-fn what_is_no_plain_readable_file_goes_to_quarantine_and_stops_nobody() {
-    let home = Home::new();
-    let watcher = home.watch();
-    fs::write(home.path("secret.json"), question("link", "Read me?")).unwrap();
-    home.sh("cd ~/.claude/questions/pending && ln -s ~/secret.json link.json && mkdir folder.json && touch folder.json/inside && mkfifo pipe.json");
-    let socket = std::os::unix::net::UnixListener::bind(home.mailbox("pending/socket.json")).unwrap();
-    fs::write(home.mailbox("pending/huge.json"), format!(r#"{{"workflow_id": "huge", "question": "{}"}}"#, "x".repeat(3 << 20))).unwrap();
-    cat(&home, "pending/no id.json", &question("x", "?"));
-    cat(&home, "pending/-rf.json", &question("x", "?"));
-    cat(&home, "pending/one.json", &question("another", "?"));
-    cat(&home, "pending/good.json", &question("good", "Still there?"));
-    watcher.says("asked     good");
-    for (name, reason) in [
-        ("link.json", "symbolic link"),
-        ("folder.json", "no regular file"),
-        ("pipe.json", "no regular file"),
-        ("socket.json", "no regular file"),
-        ("huge.json", "the limit is"),
-        ("no id.json", "WORKFLOW_ID.json"),
-        ("-rf.json", "WORKFLOW_ID.json"),
-        ("one.json", "another"),
-    ] {
-        let text = home.reason(name);
-        assert!(text.contains(reason), "{name}: {text}");
-        home.vanishes(&format!("pending/{name}"));
-    }
-    assert!(home.mailbox("quarantine/folder.json/inside").exists(), "a folder's content was lost");
-    assert!(home.path("secret.json").exists());
-    drop(socket);
-    home.ok("ask-answer", &["good", "yes"]);
-    home.closed("good", "delivered", 1);
-}
-
-#[test]
-fn a_device_and_somebody_elses_file_go_to_quarantine() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not root: nobody else's files can be made");
-        return;
-    }
-    let home = Home::new();
-    let _watcher = home.watch();
-    cat(&home, "pending/theirs.json", &question("theirs", "?"));
-    std::os::unix::fs::chown(home.mailbox("pending/theirs.json"), Some(12345), None).unwrap();
-    assert!(home.reason("theirs.json").contains("belongs to user 12345"));
-    if home.command("mknod").arg(home.mailbox("pending/zero.json")).args(["c", "1", "5"]).status().unwrap().success() {
-        let reason = home.reason("zero.json");
-        assert!(reason.contains("no regular file") || reason.contains("cannot open"), "{reason}");
-    }
-}
-
-#[test]
-fn what_editors_drop_is_passed_over() {
-    let home = Home::new();
-    let watcher = home.watch();
-    let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];
-    names.iter().for_each(|name| cat(&home, &format!("pending/{name}"), "{"));
-    cat(&home, "pending/torn.json", "{");
-    // When that one is judged, the others would have been.
-    watcher.says("quarantined pending/torn.json");
-    for name in names {
-        assert!(home.mailbox(&format!("pending/{name}")).exists(), "{name} was touched");
-    }
-    assert_eq!(watcher.said("quarantined").len(), 1);
-    assert!(watcher.said("error").is_empty());
 }
 
 #[test]

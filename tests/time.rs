@@ -1,4 +1,5 @@
 //! What time does to a question, and to the mailbox, under a real watcher.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/home.rs"]
 #[allow(dead_code)]

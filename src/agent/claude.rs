@@ -20,10 +20,13 @@ pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 /// How to launch the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
+    /// A path, or a name that is looked for on PATH.
     pub program: PathBuf,
+    /// Its arguments, without the program's name.
     pub args: Vec<OsString>,
     /// Variables of our own environment that the agent must not inherit.
     pub env_remove: Vec<OsString>,
+    /// Variables that are set, after the removal.
     pub env_set: Vec<(OsString, OsString)>,
     /// The folder it works in.
     pub cwd: PathBuf,

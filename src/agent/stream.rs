@@ -30,16 +30,45 @@ pub enum Signal {
     /// To be recorded.
     Event(EventKind),
     /// The session began (`first`), or began another turn. The transcript may not exist yet.
-    Began { session_id: String, model: String, version: String, permission_mode: String, cwd: String, first: bool },
+    Began {
+        /// The session's id, from `init`.
+        session_id: String,
+        /// The model's name, from `init`.
+        model: String,
+        /// The version of the agent program: `claude_code_version` of `init`.
+        version: String,
+        /// The permission mode in force: `permissionMode` of `init`.
+        permission_mode: String,
+        /// The folder it works in, from `init`.
+        cwd: String,
+        /// Whether this is the first `init` of this process.
+        first: bool,
+    },
     /// What became of a message of ours, named by the uuid it bore.
-    Receipt { uuid: String, state: ReceiptState },
+    Receipt {
+        /// The message: `command_uuid`.
+        uuid: String,
+        /// What became of it.
+        state: ReceiptState,
+    },
     /// The agent waits for this permission; nothing else happens until it is answered.
     Permission(PermissionRequest),
     /// The request needs no answer any more.
-    PermissionCancelled { request_id: String },
-    /// The answer to a control request of ours. `error` is empty if it succeeded; `response` is what came with it,
-    /// null if that was over 256 KiB.
-    ControlReply { request_id: String, ok: bool, error: String, response: Value },
+    PermissionCancelled {
+        /// The request, as [`PermissionRequest::request_id`] named it.
+        request_id: String,
+    },
+    /// The answer to a control request of ours.
+    ControlReply {
+        /// The request of ours that it answers.
+        request_id: String,
+        /// Whether it succeeded.
+        ok: bool,
+        /// Why not; empty if it succeeded.
+        error: String,
+        /// What came with it; null if there was nothing, or over 256 KiB.
+        response: Value,
+    },
     /// A turn ended. The event `result` comes with it.
     TurnEnded(Box<TurnOutcome>),
 }
@@ -62,13 +91,16 @@ pub enum ReceiptState {
 pub struct PermissionRequest {
     /// Names the request in the answer.
     pub request_id: String,
+    /// The tool that it wants to use.
     pub tool_name: String,
     /// The tool's input, whole; null if `complete` is false.
     pub input: Value,
     /// False if the input is too large (over 256 KiB, or a string in it over the line limits) or too deep to be shown
     /// whole. A decision that looks at the input must then refuse.
     pub complete: bool,
+    /// The tool call that waits for the decision.
     pub tool_use_id: String,
+    /// The agent's own words about the call; empty if it gave none.
     pub description: String,
     /// Only a person can answer it: `AskUserQuestion`.
     pub requires_user_interaction: bool,
@@ -116,6 +148,7 @@ impl Interpreter {
         EventKind::Interrupted {
             how: how.into(),
             text: self.ledger.words().to_owned(),
+            report: None,
             tool_calls,
             tool_calls_omitted,
             files_touched: self.ledger.files().to_vec(),

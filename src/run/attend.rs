@@ -25,8 +25,8 @@ use crate::time;
 const EXIT_GRACE: Duration = Duration::from_secs(10);
 /// How long output may still come once the agent is gone: a grandchild may hold the pipe open for ever.
 const DRAIN: Duration = Duration::from_secs(2);
-/// A silence worth an event.
-const SILENT: Duration = Duration::from_secs(30);
+/// The longest sleep without a deadline.
+const SLEEP: Duration = Duration::from_secs(3600);
 
 /// What the run is up to.
 #[derive(Debug)]
@@ -55,6 +55,10 @@ pub(super) struct Attendance<'a, 'b> {
     began: bool,
     message_seen: bool,
     asked: Option<String>,
+    /// What it said in the turn that was cut, if it was asked for a report after it.
+    partial: Option<String>,
+    /// A tool call was refused because the run is to stop.
+    refused: bool,
     /// Tool calls in flight, by id.
     tools: Vec<String>,
     last_sign: Instant,
@@ -79,12 +83,15 @@ impl<'a, 'b> Attendance<'a, 'b> {
             asked: None,
             tools: Vec::new(),
             last_sign: Instant::now(),
-            silent: SILENT,
+            silent: config.limits.silent_after.0,
+            partial: None,
+            refused: false,
             told_to_wait: None,
         }
     }
 
-    pub(super) fn until_the_end(mut self, inputs: &Receiver<Input>) -> Ending {
+    /// How the attempt ended, and its last event, if there is one to be written when nothing of it lives any more.
+    pub(super) fn until_the_end(mut self, inputs: &Receiver<Input>) -> (Ending, Option<EventKind>) {
         let out_of_time = Instant::now() + self.config.limits.run_time.0;
         let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
         // Somebody may have asked before we listened.
@@ -112,12 +119,12 @@ impl<'a, 'b> Attendance<'a, 'b> {
                 Some(self.last_sign + self.config.limits.silence.0).filter(|_| working),
                 Some(self.last_sign + self.silent).filter(|_| working),
             ];
-            let next = deadlines.into_iter().flatten().min().unwrap_or(now + SILENT);
+            let next = deadlines.into_iter().flatten().min().unwrap_or(now + SLEEP);
             match inputs.recv_timeout(next.saturating_duration_since(now)) {
                 Ok(Input::Signals(signals)) => {
-                    self.last_sign = Instant::now();
-                    self.silent = SILENT;
                     signals.into_iter().for_each(|s| self.take(s));
+                    self.last_sign = Instant::now();
+                    self.silent = self.config.limits.silent_after.0;
                 }
                 Ok(Input::OutputEnded) => {
                     output_ended = true;
@@ -158,6 +165,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
             Signal::Began { session_id, permission_mode, first, .. } => {
                 if session_id == self.run.session_id.to_string() {
                     self.began = true;
+                    // An interrupt before the turn is without effect.
+                    if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
+                        self.say(claude::interrupt("askbox-stop-begun"));
+                    }
                     if first {
                         self.remember(permission_mode);
                     }
@@ -175,7 +186,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
     fn count_tools(&mut self, kind: &EventKind) {
         match kind {
             EventKind::ToolCall { id, .. } => self.tools.push(id.clone()),
-            EventKind::ToolResult { id, .. } => self.tools.retain(|t| t != id),
+            EventKind::ToolResult { id, text, .. } => {
+                self.tools.retain(|t| t != id);
+                self.refused |= self.stopped.is_some() && text.contains(stop::REFUSAL);
+            }
             EventKind::Result { .. } => self.tools.clear(),
             _ => {}
         }
@@ -188,7 +202,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
     fn turn_ended(&mut self, turn: &TurnOutcome) {
         let delivered = matches!(self.ending, Some(Ending::Delivered { .. }));
         // A turn that our stop cut is no result, whatever the agent calls it.
-        let cut = matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
+        let cut = self.refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
         let ours = self.stopped.is_some() && (cut || matches!(self.phase, Phase::Reporting(_)));
         if !delivered && !ours {
             self.ending = Some(Ending::of_turn(turn).after(self.told_to_wait));
@@ -197,10 +211,14 @@ impl<'a, 'b> Attendance<'a, 'b> {
             Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
                 let request = ladder.request.clone();
                 self.log.note("stopped; asking for a report");
+                self.partial = match self.interrupted("") {
+                    EventKind::Interrupted { text, .. } => Some(text),
+                    _ => None,
+                };
                 let uuid = Uuid::new_v5(&self.run.message_id, format!("report {}", self.run.attempt).as_bytes());
                 self.say(claude::user_message(&uuid.to_string(), prompt::REPORT));
                 // The report has the grace to come; a tool it calls is refused.
-                self.phase = Phase::Reporting(Ladder::begin(Request { now: false, ..request }, Doing::Tool, Instant::now()));
+                self.phase = Phase::Reporting(Ladder::report(Request { now: false, ..request }, Instant::now()));
             }
             _ => self.leave(),
         }
@@ -353,7 +371,11 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
-    fn verdict(mut self, status: String) -> Ending {
+    fn interrupted(&self, how: &str) -> EventKind {
+        self.agent.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(how)
+    }
+
+    fn verdict(mut self, status: String) -> (Ending, Option<EventKind>) {
         let ending = match (self.ending.take(), self.stopped.take()) {
             (Some(delivered @ Ending::Delivered { .. }), _) if self.began => delivered,
             (Some(Ending::Delivered { .. }), None) => {
@@ -368,10 +390,17 @@ impl<'a, 'b> Attendance<'a, 'b> {
                 Ending::Failed { why: format!("the agent ended without a result ({status}){said}") }
             }
         };
-        if let Ending::Interrupted { why } = &ending {
-            let event = self.agent.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(why);
-            self.log.event(event);
-        }
-        ending
+        let last = match &ending {
+            Ending::Interrupted { why } => Some(self.interrupted(why)),
+            _ => None,
+        };
+        let last = match (last, self.partial) {
+            (Some(EventKind::Interrupted { how, text, tool_calls, tool_calls_omitted, files_touched, session_id, .. }), Some(partial)) => {
+                let report = Some(text).filter(|t| !t.is_empty());
+                Some(EventKind::Interrupted { how, text: partial, report, tool_calls, tool_calls_omitted, files_touched, session_id })
+            }
+            (last, _) => last,
+        };
+        (ending, last)
     }
 }

@@ -48,7 +48,6 @@ pub struct Booking {
     pub turns: u64,
     /// Tokens of this turn alone.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, u64>"))]
     pub tokens: Tokens,
 }
 

@@ -81,7 +81,9 @@ impl Ending {
             Verdict::Budget => "the agent reached its budget".into(),
             Verdict::TooLong => "the prompt is too long for the agent".into(),
             Verdict::ResumeUnknown => "the agent does not know the session".into(),
-            Verdict::Other { subtype, message, .. } => format!("{subtype}: {}", text::excerpt(message, 300)),
+            // A failure can call itself `success` there.
+            Verdict::Other { subtype, message, .. } if subtype != "success" => format!("{subtype}: {}", text::excerpt(message, 300)),
+            Verdict::Other { message, .. } => text::excerpt(message, 300),
         };
         match failure::of_turn(turn) {
             Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(&turn.text, time::now().timestamp()), why },

@@ -1,6 +1,6 @@
 //! The normalized events of a run: one JSON object a line, `{"seq":N,"at":"…","type":…}`, whatever the agent program.
 //!
-//! `seq` counts from 1 and grows by at least 1 a line; `at` is RFC 3339, UTC, with milliseconds. Readers ignore fields
+//! `seq` counts from 1, over all attempts of a round, and grows by at least 1 a line; `at` is RFC 3339, UTC, with milliseconds. Readers ignore fields
 //! they do not know. Texts are bounded: a line is at most [`LINE_LIMIT`] bytes, and what was cut is stated.
 
 use chrono::{DateTime, Utc};
@@ -13,11 +13,13 @@ pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail};
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
-    /// Place in the run, from 1.
+    /// Place among the events of the round, from 1, over all its attempts.
     pub seq: u64,
     /// When the supervisor saw it.
     #[serde(with = "millis")]
+    #[cfg_attr(feature = "schema", schemars(with = "DateTime<Utc>"))]
     pub at: DateTime<Utc>,
     /// What happened.
     #[serde(flatten)]
@@ -28,18 +30,23 @@ pub struct Event {
 ///
 /// `parent` is always the id of the tool call whose subagent said or did it; absent for the main agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
     /// The agent's session began, or began another turn.
     Started {
+        /// The session's id, a UUID.
         session_id: String,
+        /// The model's name, as the agent told it.
         #[serde(default)]
         model: String,
         /// Version of the agent program.
         #[serde(default)]
         version: String,
+        /// The permission mode in force.
         #[serde(default)]
         permission_mode: String,
+        /// The folder it works in.
         #[serde(default)]
         cwd: String,
         /// The session that this one continues, by resume or fork.
@@ -48,36 +55,46 @@ pub enum EventKind {
     },
     /// The agent said something.
     Text {
+        /// Its words.
         text: String,
+        /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
     /// The agent thought something it shows.
     Thinking {
+        /// Its thought.
         text: String,
+        /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
     /// The agent calls a tool.
     ToolCall {
+        /// Names the call in its result.
         id: String,
+        /// The tool.
         name: String,
         /// The input; long strings in it are shortened, and an input too large to keep is a string: its head.
         input: Value,
+        /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
     /// A tool call ended.
     ToolResult {
+        /// The call that ended.
         id: String,
         /// The tool, if the call was seen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
+        /// Whether the tool failed, or was refused.
         is_error: bool,
         /// Head of the result's text.
         text: String,
         /// True size of the result in bytes; more than `text` holds if it was cut.
         bytes: u64,
+        /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
@@ -88,6 +105,7 @@ pub enum EventKind {
         status: Option<u16>,
         /// Which retry comes next, from 1.
         retry: u32,
+        /// How many retries the agent makes before it gives up, if it told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_retries: Option<u32>,
         /// How long it waits, in milliseconds.
@@ -96,14 +114,24 @@ pub enum EventKind {
         error: String,
     },
     /// Nothing came from the agent for so long.
-    Silent { seconds: u64 },
+    Silent {
+        /// Seconds since its last sign of life.
+        seconds: u64,
+    },
     /// A question of this run's workflow lies in the mailbox.
-    QuestionPosted { workflow_id: String, question_id: String },
+    QuestionPosted {
+        /// Whose question.
+        workflow_id: String,
+        /// Its round, a UUID.
+        question_id: String,
+    },
     /// A permission request was decided.
     Permission {
+        /// The tool that was asked for.
         tool: String,
         /// `allow` or `deny`.
         decision: String,
+        /// What the agent was told about it.
         why: String,
     },
     /// The run was stopped; always its last event. All it has to show, and where to go on.
@@ -112,11 +140,15 @@ pub enum EventKind {
         how: String,
         /// What the agent said in the cut turn (its end, if long).
         text: String,
+        /// What it reported when it was asked to, after the cut turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<String>,
         /// The tool calls of the run, the latest ones if many, in order.
         tool_calls: Vec<ToolSummary>,
         /// Earlier calls that are not in `tool_calls`.
         #[serde(default, skip_serializing_if = "is_zero")]
         tool_calls_omitted: u64,
+        /// Files that tools of this run wrote, in order, at most 1000.
         files_touched: Vec<String>,
         /// The session to continue from, if one began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,12 +156,17 @@ pub enum EventKind {
     },
     /// A turn ended with the agent's own verdict.
     Result {
+        /// Whether the agent counts it as failed.
         is_error: bool,
+        /// The agent's last words, or the error's.
         text: String,
+        /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
         #[serde(default, skip_serializing_if = "Option::is_none")]
         terminal_reason: Option<String>,
+        /// Why the model stopped, in the API's word: `end_turn` …
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop_reason: Option<String>,
+        /// HTTP status of the API's refusal, if that ended the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         api_error_status: Option<u16>,
         /// US dollars of this turn alone, subagents included; absent when it cannot be told.
@@ -141,6 +178,7 @@ pub enum EventKind {
         /// API round trips of this turn.
         #[serde(default)]
         turns: u64,
+        /// Wall time of this turn in milliseconds, as the agent measured it.
         #[serde(default)]
         duration_ms: u64,
         /// Files that tools of this run wrote.
@@ -148,9 +186,15 @@ pub enum EventKind {
         files_touched: Vec<String>,
     },
     /// The run waits for somebody to retry it.
-    Parked { why: String },
+    Parked {
+        /// Why nobody tries again by himself.
+        why: String,
+    },
     /// A remark of the supervisor, such as a rung of the interrupt ladder.
-    Note { text: String },
+    Note {
+        /// In words.
+        text: String,
+    },
     /// Something that askbox does not interpret.
     Raw {
         /// The agent's word for it (`type` or `type/subtype`), or `not_json`, `over_limit`, `torn`.
@@ -163,16 +207,22 @@ pub enum EventKind {
     },
     /// An event type of a newer version; never written.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// Tokens as the API counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tokens {
+    /// Read by the model, without what came from the cache.
     pub input: u64,
+    /// Written by the model.
     pub output: u64,
+    /// Read from the prompt cache.
     pub cache_read: u64,
+    /// Written to the prompt cache.
     pub cache_creation: u64,
 }
 
@@ -187,8 +237,11 @@ impl std::ops::AddAssign for Tokens {
 
 /// A tool call with its result, as `interrupted` returns it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolSummary {
+    /// The call's id.
     pub id: String,
+    /// The tool.
     pub name: String,
     /// The input as JSON text, its head if long.
     pub input: String,

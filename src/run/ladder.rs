@@ -13,6 +13,11 @@ use super::processes::TERM_GRACE;
 
 /// How long the in-band interrupt may take: it is answered within a tenth of a second.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// How long words go on before they are interrupted: a tool call that slipped past our hook as the request came shows up within
+/// that time, and is not cut.
+const SETTLE: Duration = Duration::from_millis(500);
+/// The same behind a tool call: there our hook ends the turn by itself, as quickly as the machine starts a shell.
+const BEHIND_A_TOOL: Duration = Duration::from_secs(5);
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +73,11 @@ pub struct Ladder {
     /// What was asked for.
     pub request: Request,
     rung: Rung,
+    /// On the first rung, while the agent only writes or thinks: when that has lasted long enough.
+    settled: Option<Instant>,
+    /// Words get the whole grace as well: they are what was asked for.
+    wants_words: bool,
+    /// When patience with this rung ends.
     until: Option<Instant>,
 }
 
@@ -76,19 +86,29 @@ impl Ladder {
     #[must_use]
     pub fn begin(request: Request, doing: Doing, now: Instant) -> Self {
         let rung = match (doing, request.now) {
-            (Doing::Words, _) => Rung::Interrupt,
-            (Doing::Tool, false) => Rung::Boundary,
+            (Doing::Words, true) => Rung::Interrupt,
             (Doing::Tool, true) => Rung::Terminate,
+            (_, false) => Rung::Boundary,
         };
-        let mut ladder = Self { request, rung, until: None };
-        ladder.wait(now);
+        let mut ladder = Self::on(rung, request, now);
+        ladder.settled = Some(now + SETTLE).filter(|_| doing == Doing::Words);
         ladder
+    }
+
+    /// A ladder that begins with the wait for a report.
+    #[must_use]
+    pub fn report(request: Request, now: Instant) -> Self {
+        Self { wants_words: true, ..Self::on(Rung::Boundary, request, now) }
     }
 
     /// A ladder that begins with SIGTERM: for an agent that does not go after its last word.
     #[must_use]
     pub fn terminate(request: Request, now: Instant) -> Self {
-        let mut ladder = Self { request, rung: Rung::Terminate, until: None };
+        Self::on(Rung::Terminate, request, now)
+    }
+
+    fn on(rung: Rung, request: Request, now: Instant) -> Self {
+        let mut ladder = Self { request, rung, settled: None, wants_words: false, until: None };
         ladder.wait(now);
         ladder
     }
@@ -102,16 +122,21 @@ impl Ladder {
     /// When the next rung is due; `None` on the last one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.until
+        let settled = self.settled.filter(|_| self.rung == Rung::Boundary);
+        self.until.map(|until| settled.map_or(until, |settled| settled.min(until)))
     }
 
-    /// Climbs if it is time to. Returns the new rung.
+    /// Climbs if it is time to. Returns the new rung. To be called whenever what the agent does may have changed.
     pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
-        if self.until.is_none_or(|at| now < at) {
+        self.settled = match doing {
+            Doing::Words if !self.wants_words => self.settled.or(Some(now + BEHIND_A_TOOL)),
+            _ => None,
+        };
+        if self.deadline().is_none_or(|at| now < at) {
             return None;
         }
         self.rung = match (self.rung, doing) {
-            // An interrupt would cut the tool just as well, and without its exit.
+            // An interrupt would cut a tool just as well, and without its exit.
             (Rung::Boundary, Doing::Words) => Rung::Interrupt,
             (Rung::Boundary | Rung::Interrupt, _) => Rung::Terminate,
             (Rung::Terminate | Rung::Kill, _) => Rung::Kill,
@@ -150,11 +175,26 @@ mod tests {
     }
 
     #[test]
-    fn words_are_interrupted_at_once() {
+    fn words_are_interrupted_once_it_is_sure_that_no_tool_call_has_just_begun() {
         let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
         let mut ladder = Ladder::begin(request(false), Doing::Words, start);
-        assert_eq!(ladder.rung(), Rung::Interrupt);
-        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(6)), Some(Rung::Terminate));
+        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(500))));
+        assert_eq!(ladder.clone().climb(Doing::Words, at(500)), Some(Rung::Interrupt));
+        // A call that slipped past the hook gets its grace, and is given time again when it ends.
+        assert_eq!(ladder.climb(Doing::Tool, at(200)), None);
+        assert_eq!(ladder.climb(Doing::Tool, at(600)), None);
+        assert_eq!(ladder.climb(Doing::Words, at(9_000)), None);
+        assert_eq!(ladder.climb(Doing::Words, at(14_000)), Some(Rung::Interrupt));
+        assert_eq!(ladder.climb(Doing::Words, at(19_000)), Some(Rung::Terminate));
+    }
+
+    #[test]
+    fn a_report_is_waited_for_and_then_interrupted() {
+        let start = Instant::now();
+        let mut ladder = Ladder::report(request(false), start);
+        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(30)), Some(Rung::Interrupt));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use super::plan;
 use super::prompt;
@@ -17,6 +18,26 @@ use crate::mailbox::{Mailbox, Question};
 
 /// The first argument under which `relaunch` becomes the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
+
+/// The `relaunch` program, where it was named.
+static RELAUNCH: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the `relaunch` program, through which every agent is launched. Where nobody does, it is looked for beside the running
+/// program and then on PATH. The first call counts.
+pub fn relaunch_is(program: impl Into<PathBuf>) {
+    let _ = RELAUNCH.set(program.into());
+}
+
+/// The `relaunch` program.
+pub fn relaunch() -> Result<PathBuf> {
+    if let Some(named) = RELAUNCH.get() {
+        return Ok(named.clone());
+    }
+    let beside = std::env::current_exe().ok().map(|own| own.with_file_name("relaunch")).filter(|p| is_executable(p));
+    beside.or_else(|| on_path(Path::new("relaunch"))).ok_or_else(|| {
+        Error::failed("the `relaunch` program is not found", "install it beside this program or on PATH; a library caller can name it")
+    })
+}
 
 /// How the session of this attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,13 +104,13 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
 
 /// The agent's Bash calls `ask-post` and `checkpoint` by name: our own folder goes behind what PATH has.
 fn path_with_our_programs() -> Option<OsString> {
-    let ours = std::env::current_exe().ok()?.parent()?.to_path_buf();
+    let ours = relaunch().ok()?.parent()?.to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty()).chain([ours])).ok()
 }
 
-/// Starts the agent in its own process group, with its death tied to the supervisor's. Must be called on the supervisor's main
-/// thread: the kernel ties it to the thread that starts it.
+/// Starts the agent in its own process group, with its death tied to the supervisor's. Must be called on a
+/// thread that outlives the agent: the kernel ties it to the thread that starts it.
 pub fn spawn(call: &Invocation, stderr: File) -> Result<Child> {
     if !call.cwd.is_dir() {
         return Err(Error::failed(
@@ -98,8 +119,7 @@ pub fn spawn(call: &Invocation, stderr: File) -> Result<Child> {
         ));
     }
     let program = find(&call.program)?;
-    let ours = std::env::current_exe()
-        .map_err(|e| Error::failed(format!("cannot find the relaunch program itself: {e}"), "call it by its full path"))?;
+    let ours = relaunch()?;
     // No `pre_exec`: our own small program sets the death signal and then becomes the agent.
     let mut command = Command::new(ours);
     command.arg(SHIM).arg(std::process::id().to_string()).arg(program).args(&call.args).current_dir(&call.cwd);
@@ -124,12 +144,19 @@ pub fn find(program: &Path) -> Result<PathBuf> {
             ),
         )
     };
-    let executable = |p: &Path| rustix::fs::access(p, rustix::fs::Access::EXEC_OK).is_ok() && p.is_file();
     if program.components().count() > 1 {
-        return if executable(program) { Ok(program.to_path_buf()) } else { Err(missing()) };
+        return if is_executable(program) { Ok(program.to_path_buf()) } else { Err(missing()) };
     }
+    on_path(program).ok_or_else(missing)
+}
+
+fn is_executable(program: &Path) -> bool {
+    rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
+}
+
+fn on_path(program: &Path) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|p| executable(p)).ok_or_else(missing)
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|p| is_executable(p))
 }
 
 /// `relaunch __agent PARENT PROGRAM ARGS…`: asks the kernel for SIGTERM when the supervisor dies, then becomes the agent.

@@ -15,11 +15,26 @@ pub enum LiveState {
     /// The model works.
     Thinking,
     /// The tool that was called last and has not answered.
-    Tool { name: String, since: DateTime<Utc> },
+    Tool {
+        /// The tool.
+        name: String,
+        /// When it was called.
+        since: DateTime<Utc>,
+    },
     /// The agent waits before it calls its API again.
-    Throttled { status: Option<u16>, retry: u32, delay_ms: u64 },
+    Throttled {
+        /// HTTP status; absent when there was no response.
+        status: Option<u16>,
+        /// Which retry comes next, from 1.
+        retry: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+    },
     /// Nothing has come from the agent since then.
-    Silent { since: DateTime<Utc> },
+    Silent {
+        /// When its last sign of life came.
+        since: DateTime<Utc>,
+    },
     /// A question of the run waits for its answer.
     Asking,
     /// The last turn ended by itself.
@@ -34,6 +49,24 @@ impl LiveState {
     /// The state in words at that moment: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
     pub fn at(&self, now: DateTime<Utc>) -> impl fmt::Display {
         Shown { state: self, now }
+    }
+}
+
+impl LiveState {
+    /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Thinking => "thinking",
+            Self::Tool { .. } => "tool",
+            Self::Throttled { .. } => "throttled",
+            Self::Silent { .. } => "silent",
+            Self::Asking => "asking",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Parked => "parked",
+        }
     }
 }
 
@@ -151,6 +184,20 @@ impl Live {
             None if self.session_id.is_none() => LiveState::Starting,
             None => LiveState::Thinking,
         }
+    }
+
+    /// From here on the events are another attempt's.
+    pub fn new_attempt(&mut self) {
+        self.state = LiveState::Starting;
+        self.session_id = None;
+        self.open.clear();
+        self.asked = false;
+    }
+
+    /// The tool that was called last and has not answered.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.open.last().map(|(_, name, _)| name.as_str())
     }
 
     /// What the run is doing.

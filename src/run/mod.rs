@@ -28,4 +28,5 @@ pub mod status;
 pub mod stop;
 pub mod stream;
 pub mod supervisor;
+pub mod tail;
 pub mod task;

@@ -99,6 +99,15 @@ fn parent_of(pid: i32) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
+/// Waits for a run that was told to end by the death of its supervisor: an agent needs a while to take its tools down and to
+/// write its transcript, and a second SIGTERM cuts that short.
+pub fn let_go(is_ours: impl Fn(&str) -> bool, limit: Duration) {
+    let deadline = Instant::now() + limit;
+    for process in of_run(&is_ours) {
+        let _ = process.wait_gone(deadline.saturating_duration_since(Instant::now()));
+    }
+}
+
 /// Makes sure that nothing of a run lives: SIGTERM to all, a grace, then everything is frozen (so that nobody starts
 /// another one meanwhile) and killed, until a look finds none. Returns how many there were.
 pub fn end(is_ours: impl Fn(&str) -> bool, grace: Duration) -> Result<usize, usize> {

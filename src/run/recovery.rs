@@ -10,6 +10,7 @@ use super::history::History;
 use super::plan;
 use super::processes;
 use super::record::{self, Claimant, Run, State};
+use super::stop;
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
@@ -95,6 +96,11 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
                 ending::finish(mailbox, config, last, &delivered)?;
                 return Ok(Recovered::Over);
             }
+            // It died while it was stopping, and nobody has taken that back.
+            if let Some(stop) = stop::asked(&last.folder(mailbox))? {
+                ending::finish(mailbox, config, last, &Ending::Interrupted { why: stop.request(config.limits.grace.0).why })?;
+                return Ok(Recovered::Over);
+            }
             audit::record(mailbox, Entry::of("recovered", round).by("askbox").why("its supervisor died"));
             if History::before(mailbox, &last)?.counted + 1 >= config.relaunch.attempts {
                 ending::finish(mailbox, config, last, &Ending::Failed { why: "its supervisor died".into() })?;
@@ -133,11 +139,13 @@ fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
 fn delivered(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let events = BufReader::new(std::fs::File::open(run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
+    // A turn that was stopped on request is no result.
+    let stopped = stop::asked(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
     for line in events.split(b'\n').map_while(std::io::Result::ok) {
         match serde_json::from_slice::<Event>(&line).map(|e| e.kind) {
             Ok(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
             Ok(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
-                if began && matches!(reason.as_str(), "completed" | "hook_stopped") =>
+                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
             }
@@ -169,6 +177,9 @@ fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
 
 fn make_sure_it_is_gone(run: &Run) -> Result<()> {
     let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    if run.state == State::Running {
+        processes::let_go(|token| token.starts_with(&prefix), processes::TERM_GRACE);
+    }
     processes::end(|token| token.starts_with(&prefix), processes::TERM_GRACE).map(drop).map_err(|left| {
         Error::failed(
             format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
@@ -199,6 +210,20 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
     match next(mailbox, &last)? {
         Recovered::Launch(run) => Ok(*run),
         _ => Ok(last),
+    }
+}
+
+/// Stops what is claimed and not live: a run in its back-off, or one that nobody supervises. `None` where there is none, or
+/// where it has just become live.
+pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, why: &str) -> Result<Option<Run>> {
+    let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
+    match record::latest(mailbox, &round)? {
+        Some(run) if matches!(run.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor => {
+            make_sure_it_is_gone(&run)?;
+            ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into() }).map(Some)
+        }
+        _ => Ok(None),
     }
 }
 

@@ -3,13 +3,19 @@
 use serde::Serialize;
 
 use super::costs;
+use super::events::Tokens;
 use super::failure::Class;
+use super::live::Live;
 use super::record::{self, Claimant, Run, State};
+use super::tail::{Next, RoundEvents};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, Question, close, intake, list};
 use crate::time::{self, Time};
+
+/// Kept of the agent's last words, in characters.
+const LAST_WORDS: usize = 300;
 
 /// The state of a workflow's newest round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,6 +124,58 @@ pub struct Status {
     /// The agent's final text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// What the run does right now and what it took so far, from its events: where it is live, or asked for by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<View>,
+}
+
+/// What a run does and what it took so far.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct View {
+    /// `starting`, `thinking`, `tool`, `throttled`, `silent`, `asking`, `finished`, `interrupted` or `parked`.
+    pub doing: &'static str,
+    /// The same for people, with its details: `tool:Bash (12s)`.
+    pub words: String,
+    /// The tool in flight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// API round trips of all finished turns.
+    pub turns: u64,
+    /// Tokens of all finished turns.
+    pub tokens: Tokens,
+    /// US dollars of all finished turns.
+    pub cost_usd: f64,
+    /// What the agent said last, its head.
+    pub last_words: String,
+}
+
+impl View {
+    /// The state of affairs at that moment.
+    #[must_use]
+    pub fn of(live: &Live, now: Time) -> Self {
+        Self {
+            doing: live.state().word(),
+            words: live.state().at(now).to_string(),
+            tool: live.tool().map(str::to_owned),
+            turns: live.turns(),
+            tokens: live.tokens(),
+            cost_usd: live.cost_usd(),
+            last_words: crate::text::excerpt(live.last_words(), LAST_WORDS),
+        }
+    }
+}
+
+/// Reads a round's events, as far as they are there, over all attempts.
+fn view(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
+    let (mut events, mut live) = (RoundEvents::of(mailbox, round.clone(), false), Live::default());
+    loop {
+        match events.read()? {
+            Next::Event(_, event) => live.apply(&event),
+            Next::Attempt(_) => live.new_attempt(),
+            Next::Nothing => return Ok(View::of(&live, time::now())),
+        }
+    }
 }
 
 /// Every workflow that is not over: one status each, the newest round's.
@@ -125,33 +183,46 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
     let mut out = std::collections::BTreeMap::new();
     for folder in [Folder::Parked, Folder::Running] {
         for round in list::round_names(mailbox, folder) {
-            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
-                out.insert(round.workflow.clone(), of_round(mailbox, folder, &round, &document.typed)?);
-            }
+            let status = intake::read_round_file(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            out.extend(shown(&round.workflow, status));
         }
     }
     for folder in [Folder::Answered, Folder::Pending] {
         for workflow in list::workflows(mailbox, folder)? {
-            let status = match intake::read_round_file(&mailbox.document(folder, &workflow)) {
-                Ok(document) => {
-                    let round = intake::round_of(mailbox, &document.typed)?;
-                    // A live run that has asked the next question is still at work.
-                    if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
-                        continue;
-                    }
-                    of_round(mailbox, folder, &round, &document.typed)?
-                }
-                Err(e) if e.is_missing_file() => continue,
-                Err(e) => Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(&workflow) },
-            };
-            out.insert(workflow, status);
+            // A live run that has asked the next question is still at work.
+            if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
+                continue;
+            }
+            let status = intake::read_round_file(&mailbox.document(folder, &workflow)).and_then(|document| {
+                let round = intake::round_of(mailbox, &document.typed)?;
+                of_round(mailbox, folder, &round, &document.typed)
+            });
+            out.extend(shown(&workflow, status));
         }
     }
     Ok(out.into_values().collect())
 }
 
-/// One workflow, open or over.
+/// One bad file is shown as such and hides nothing else; one that has just moved on is passed over.
+fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<(WorkflowId, Status)> {
+    match status {
+        Ok(status) => Some((workflow.clone(), status)),
+        Err(e) if e.is_missing_file() => None,
+        Err(e) => Some((workflow.clone(), Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(workflow) })),
+    }
+}
+
+/// One workflow, open or over, with what its run did.
 pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    let mut status = standing(mailbox, workflow)?;
+    if let (None, Some(_), Some(question)) = (&status.live, status.attempt, status.question_id) {
+        let round = RoundId { workflow: workflow.clone(), question };
+        status.live = view(mailbox, &round).ok();
+    }
+    Ok(status)
+}
+
+fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     let found = close::latest_round(mailbox, workflow)
         .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
@@ -181,6 +252,7 @@ fn blank(workflow: &WorkflowId) -> Status {
         todo: None,
         cost_usd: None,
         result: None,
+        live: None,
     }
 }
 
@@ -202,8 +274,13 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         ),
         _ => running(mailbox, round, run.as_ref())?,
     };
+    let live = match (&run, state) {
+        (Some(_), Standing::Running) => view(mailbox, round).ok(),
+        _ => None,
+    };
     Ok(Status {
         state,
+        live,
         question_id: Some(round.question),
         question: question.title(),
         asked_by: question.asked_by.clone(),
@@ -224,7 +301,7 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
 }
 
 /// Where a claimed round stands, without a look at its document.
-pub fn standing(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
+pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
     let run = record::latest(mailbox, round)?;
     Ok(match (folder, run) {
         (Folder::Parked, Some(run)) if run.state == State::Interrupted => Standing::Interrupted,

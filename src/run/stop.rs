@@ -6,6 +6,8 @@ use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,8 @@ use crate::mailbox::{Folder, Mailbox, list};
 use crate::text::shell_quote;
 use crate::time::{self, Span, Time};
 
+/// What the agent is told about a call that is refused because the run is to stop.
+pub(super) const REFUSAL: &str = "This run is being stopped: call no more tools; your work so far is kept and can be continued.";
 /// The largest request, in bytes.
 const MAX_STOP: u64 = 64 << 10;
 
@@ -109,8 +113,25 @@ pub fn mark(folder: &Path, by: &str) -> Result<()> {
     disk::replace(&path(folder), &Document::new(stop)?.to_bytes())
 }
 
+/// Listens for wake-ups until it is dropped.
+#[derive(Debug)]
+#[must_use = "nobody listens once this is dropped"]
+pub struct Listener {
+    fifo: PathBuf,
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        let _ = wake(&self.fifo);
+        // A left-over FIFO would hold up whoever reads every file of the mailbox.
+        let _ = std::fs::remove_file(&self.fifo);
+    }
+}
+
 /// Calls `woken` for every wake-up, from a thread of its own that sleeps meanwhile.
-pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<()> {
+pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<Listener> {
     let path = control(folder);
     match rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
@@ -119,13 +140,15 @@ pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<()> {
     // Open for both: the pipe never ends, whoever comes and goes.
     let flags = OFlags::NOFOLLOW.bits().cast_signed();
     let mut fifo = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path).io("open", &path)?;
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = over.clone();
     std::thread::spawn(move || {
         let mut buffer = [0; 64];
-        while fifo.read(&mut buffer).is_ok_and(|n| n > 0) {
+        while fifo.read(&mut buffer).is_ok_and(|n| n > 0) && !ended.load(Ordering::Acquire) {
             woken();
         }
     });
-    Ok(())
+    Ok(Listener { fifo: path, over })
 }
 
 fn wake(path: &Path) -> Result<()> {
@@ -157,7 +180,7 @@ pub fn hooks(folder: &Path) -> Value {
         "PreToolUse": when_asked(json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
-            "permissionDecisionReason": "This run is being stopped: call no more tools; your work so far is kept and can be continued.",
+            "permissionDecisionReason": REFUSAL,
         } })),
         "PostToolBatch": when_asked(json!({ "continue": false, "stopReason": "stopped by askbox" })),
     } })
@@ -190,8 +213,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         wake(&control(folder.path())).unwrap();
         let (sender, woken) = std::sync::mpsc::channel();
-        listen(folder.path(), move || sender.send(()).unwrap()).unwrap();
+        let listener = listen(folder.path(), move || sender.send(()).unwrap()).unwrap();
         wake(&control(folder.path())).unwrap();
         woken.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+        // Its thread ends with it, and nothing is left that a reader of all files would hang on.
+        drop(listener);
+        assert!(
+            woken.recv_timeout(std::time::Duration::from_secs(10)).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
+        );
+        assert!(!control(folder.path()).exists());
     }
 }

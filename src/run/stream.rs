@@ -1,5 +1,8 @@
 //! A run as an iterator: for a program that delegates work and reads along. Dropping it stops the run, politely, and waits
 //! until nothing of it lives.
+//!
+//! The events are read from the run's own file, at the reader's pace: a reader that is slow, or looks at nothing for an hour, holds
+//! neither the agent nor its limits back, and memory stays bounded.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
@@ -8,6 +11,7 @@ use super::events::Event;
 use super::ladder::Request;
 use super::record::Run;
 use super::supervisor::{self, Stopper};
+use super::tail::Lines;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
@@ -34,30 +38,33 @@ use crate::mailbox::Mailbox;
 #[derive(Debug)]
 #[must_use = "dropping it stops the run"]
 pub struct Stream {
-    events: Option<Receiver<Event>>,
+    lines: Lines,
+    /// Rings for every event; ends with the run.
+    rings: Receiver<()>,
     stopper: Receiver<Stopper>,
     grace: std::time::Duration,
     thread: Option<JoinHandle<Result<Run>>>,
 }
 
 impl Stream {
-    /// Starts to supervise a claimed run.
+    /// Starts to supervise a claimed run. The agent is launched through the `relaunch` program: see
+    /// [`relaunch_is`](super::launch::relaunch_is).
     pub fn start(mailbox: Mailbox, config: Config, run: Run) -> Self {
-        // The reader sets the pace: an agent that is faster waits, and memory stays bounded.
-        let (sender, events) = mpsc::sync_channel(64);
+        let (ring, rings) = mpsc::sync_channel(1);
         let (stoppable, stopper) = mpsc::sync_channel(1);
         let grace = config.limits.grace.0;
+        let lines = Lines::of(run.folder(&mailbox).join("events.jsonl"));
         let thread = std::thread::spawn(move || {
-            let mut observe = |event: &Event| drop(sender.send(event.clone()));
+            let mut observe = |_: &Event| {
+                let _ = ring.try_send(());
+            };
             supervisor::supervise(&mailbox, &config, run, &mut observe, |s| drop(stoppable.send(s)))
         });
-        Self { events: Some(events), stopper, grace, thread: Some(thread) }
+        Self { lines, rings, stopper, grace, thread: Some(thread) }
     }
 
     /// Waits for the end and returns the record as it is then. Events that were not read are in `events.jsonl`.
     pub fn finish(mut self) -> Result<Run> {
-        // Without a reader, sending fails at once and holds nobody back.
-        self.events = None;
         self.join()
     }
 
@@ -71,13 +78,20 @@ impl Iterator for Stream {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        self.events.as_ref()?.recv().ok()
+        loop {
+            // Asked before the file is read: what is there once nobody writes is all there will be.
+            let over = matches!(self.rings.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+            match self.lines.next_event() {
+                Ok(Some((_, event))) => return Some(event),
+                Ok(None) if !over => drop(self.rings.recv()),
+                Ok(None) | Err(_) => return None,
+            }
+        }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.events = None;
         if self.thread.is_some() {
             if let Ok(stopper) = self.stopper.recv() {
                 stopper.stop(Request { why: "its reader went away".into(), grace: self.grace, report: false, now: false });

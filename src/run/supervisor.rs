@@ -76,24 +76,34 @@ pub fn supervise(
     }
     let folder = run.folder(mailbox);
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
-    let tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
+    let mut tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
+    if tail.last_seq == 0 {
+        tail.last_seq = last_seq_before(mailbox, &run);
+    }
     let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     stoppable(Stopper(sender.clone()));
     let waker = sender.clone();
-    stop::listen(&folder, move || drop(waker.send(Input::Woken)))?;
-    let (allowance, ending) = match Allowance::of(mailbox, config, &run) {
+    let listener = stop::listen(&folder, move || drop(waker.send(Input::Woken)));
+    if let Err(e) = &listener {
+        log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
+    }
+    let (allowance, refused) = match Allowance::of(mailbox, config, &run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
             let refusal = allowance.refusal().map(|why| Ending::Refused { class: Class::Budget, why });
             (allowance, refusal)
         }
     };
-    let ending = ending.unwrap_or_else(|| match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
-        Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
-        Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() },
-        Err(e) => Ending::Failed { why: e.to_string() },
-    });
+    let (ending, last) = match refused {
+        Some(ending) => (ending, None),
+        None => match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
+            Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
+            Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
+            Err(e) => (Ending::Failed { why: e.to_string() }, None),
+        },
+    };
+    drop(listener);
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     match processes::end(|t| t == token, processes::TERM_GRACE) {
@@ -101,6 +111,7 @@ pub fn supervise(
         Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
         Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
     }
+    last.into_iter().for_each(|event| log.event(event));
     run.cost_usd = log.book.total();
     let run = finish(mailbox, config, run, &allowance.named(ending), &mut log)?;
     log.ended(&run);
@@ -126,6 +137,15 @@ fn finish(mailbox: &Mailbox, config: &Config, run: Run, ending: &Ending, log: &m
             other => return other,
         }
     }
+}
+
+/// Where the events of the earlier attempts ended: the numbers go on, so that one number names one event of the round.
+fn last_seq_before(mailbox: &Mailbox, run: &Run) -> u64 {
+    let ended = |attempt| {
+        let mut file = File::open(record::folder(mailbox, &run.round(), attempt).join("events.jsonl")).ok()?;
+        read_tail(&mut file).ok().map(|tail| tail.last_seq).filter(|seq| *seq > 0)
+    };
+    (1..run.attempt).rev().find_map(ended).unwrap_or(0)
 }
 
 /// The claimer may be about to let go of the lock; a supervisor at work will not.

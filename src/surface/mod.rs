@@ -19,6 +19,8 @@ pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
 pub mod saving;
+#[cfg(feature = "schema")]
+pub mod schema;
 #[cfg(feature = "askbox")]
 pub mod service_files;
 pub mod show;

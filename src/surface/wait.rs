@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Answer, Folder, Mailbox, intake};
+use crate::mailbox::{Answer, Mailbox};
+#[cfg(feature = "relaunch")]
+use crate::mailbox::{Folder, intake};
 
 /// The right to an answer, taken before its question is posted.
 #[cfg(feature = "relaunch")]

@@ -8,6 +8,7 @@ use super::{Input, Watch};
 use crate::disk::{self, Lock};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
+use crate::run::launch;
 use crate::run::record::{self, Run};
 
 /// How long the operator's notification program may take.
@@ -42,7 +43,7 @@ impl Watch<'_> {
             crate::Error::failed(format!("cannot start a supervisor: {e}"), "is the relaunch program still where it was?")
         };
         let log = disk::open_append(&run.folder(&self.mailbox).join("supervisor.log"))?;
-        Command::new(std::env::current_exe().map_err(failed)?)
+        Command::new(launch::relaunch()?)
             .arg("supervise")
             .arg("--mailbox")
             .arg(self.mailbox.root())

@@ -90,7 +90,7 @@ pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
     add(Standing::Answered, list::workflows(mailbox, Folder::Answered)?.len());
     for folder in [Folder::Running, Folder::Parked] {
         for round in list::round_names(mailbox, folder) {
-            add(status::standing(mailbox, folder, &round)?, 1);
+            add(status::standing_of(mailbox, folder, &round)?, 1);
         }
     }
     let written = |path: std::path::PathBuf| path.symlink_metadata().and_then(|m| m.modified()).ok();

@@ -29,7 +29,7 @@ fn in_the_middle_of_a_tool(service: &mut Service) -> String {
     round
 }
 
-/// What has to be true once the run was recovered.
+/// What has to be true once the run was recovered. `before`: the processes of the first attempt.
 #[track_caller]
 fn recovered(service: &Service, round: &str, before: &[u32]) {
     let request = service.api.wait_for_text("Your process was interrupted", 1, LIMIT);

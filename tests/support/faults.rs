@@ -330,14 +330,16 @@ pub fn names(folder: &Path) -> Vec<String> {
     entries.map(|e| e.file_name().to_string_lossy().into_owned()).filter(|n| !n.starts_with('.')).collect()
 }
 
-/// Every file below a folder and its content.
+/// Every regular file below a folder and its content; a pipe would hold its reader up.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files(&path));
-        } else if let Ok(bytes) = std::fs::read(&path) {
+        } else if path.is_file()
+            && let Ok(bytes) = std::fs::read(&path)
+        {
             found.insert(path, bytes);
         }
     }

@@ -1,4 +1,5 @@
 //! A home folder of its own with a mailbox, a fake agent and real watchers, for tests that play the strangers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,5 @@
 //! What the tests share. Each test file uses its own part of it, hence the `dead_code` allowances.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[allow(dead_code)]
 pub mod api;

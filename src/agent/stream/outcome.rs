@@ -16,12 +16,17 @@ use crate::run::events::Tokens;
 /// How a turn ended, and what it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutcome {
+    /// How it ended.
     pub verdict: Verdict,
+    /// The stream's own `is_error`; not to be believed alone.
     pub is_error: bool,
+    /// The session whose turn it was.
     pub session_id: String,
     /// The agent's own words, empty if it gave none; up to 64 KiB.
     pub text: String,
+    /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
     pub terminal_reason: Option<String>,
+    /// Why the model stopped, in the API's word: `end_turn`, `tool_use` …
     pub stop_reason: Option<String>,
     /// US dollars of this turn alone, subagents included; `None` when it cannot be told from a running total.
     pub cost_usd: Option<f64>,
@@ -29,6 +34,7 @@ pub struct TurnOutcome {
     pub tokens: Tokens,
     /// API round trips of this turn.
     pub turns: u64,
+    /// Wall time of this turn in milliseconds, as the agent measured it.
     pub duration_ms: u64,
 }
 
@@ -36,18 +42,35 @@ pub struct TurnOutcome {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// By itself, with this final text.
-    Completed { text: String },
+    Completed {
+        /// The agent's last words, up to 64 KiB.
+        text: String,
+    },
     /// A hook of ours said stop; everything up to the last tool result is kept.
     HookStopped,
     /// A tool call was put off: resume without a message once it can be decided.
-    Deferred { tool_name: String, tool_use_id: String, input: Value },
+    Deferred {
+        /// The tool.
+        tool_name: String,
+        /// The call, by which it is decided later.
+        tool_use_id: String,
+        /// Its input; null if it was over 256 KiB.
+        input: Value,
+    },
     /// It was interrupted. `is_error` is false where the message that cut in opened a turn of its own.
-    Interrupted { during: Interruption, is_error: bool },
+    Interrupted {
+        /// What the interrupt hit.
+        during: Interruption,
+        /// The stream's `is_error`.
+        is_error: bool,
+    },
     /// The API refused or could not be reached (then `status` is `None`).
     ApiError {
+        /// The HTTP status; absent when there was no response.
         status: Option<u16>,
         /// The API's word (`overloaded_error`, `authentication_error`) or the agent's (`connection_failed`).
         error_type: String,
+        /// What it said.
         message: String,
     },
     /// The limit on turns was hit.
@@ -59,7 +82,14 @@ pub enum Verdict {
     /// The session to resume does not exist.
     ResumeUnknown,
     /// Something else.
-    Other { subtype: String, terminal_reason: Option<String>, message: String },
+    Other {
+        /// `subtype` of the `result` line.
+        subtype: String,
+        /// Its `terminal_reason`, if it gave one.
+        terminal_reason: Option<String>,
+        /// The first of its errors, or its text.
+        message: String,
+    },
 }
 
 /// What an interrupt hit.

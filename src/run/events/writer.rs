@@ -249,6 +249,7 @@ mod tests {
             EventKind::Interrupted {
                 how: "x".into(),
                 text: "y".repeat(1 << 20),
+                report: None,
                 tool_calls: (0..9000).map(call).collect(),
                 tool_calls_omitted: 0,
                 files_touched: (0..20000).map(|n| format!("/f{n}")).collect(),

@@ -75,7 +75,7 @@ fn programs(ward: &mut Ward) {
     for name in PROGRAMS {
         if launch::find(&own.join(name)).is_err() && launch::find(Path::new(name)).is_err() {
             let said = format!("is neither in {} nor on PATH", own.display());
-            ward.find("no_program", name, said, "cargo install --locked askbox");
+            ward.find("no_program", name, said, "cargo install --locked --path .");
         }
     }
 }

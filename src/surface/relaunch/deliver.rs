@@ -11,10 +11,12 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
-use crate::run::record::{self, Claimant, State};
+use crate::run::events::EventKind;
+use crate::run::record::{self, Claimant, Run, State};
 use crate::run::recovery::{self, Recovered};
 use crate::run::status::{self, Standing};
 use crate::run::stop::{self, Stop};
+use crate::run::tail::Lines;
 use crate::run::task::{self, Task};
 use crate::run::{prompt, supervisor};
 use crate::surface::program;
@@ -34,7 +36,7 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 /// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, or it was stopped. By hand that is now.
 fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
-        Some(Recovered::Launch(run)) => return foreground(mailbox, config, *run, json),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, *run, json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
         _ => {}
     }
@@ -67,19 +69,52 @@ pub fn run_task(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, js
     foreground(mailbox, config, run, json)
 }
 
-/// `relaunch stop ID`: asks, and waits until the run is over.
-pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, grace: Option<&str>, report: bool, now: bool) -> Result<u8> {
+/// `relaunch stop ID`: asks, waits until the run is over, and returns what it had: the run's last event, as JSON or in words.
+pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, grace: Option<&str>, report: bool, now: bool, json: bool) -> Result<u8> {
     let grace = grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report, now };
-    let run = stop::ask(mailbox, workflow, &request)?;
-    Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
-    let run = record::read(mailbox, &run.round(), run.attempt)?;
+    let run = match stop::ask(mailbox, workflow, &request) {
+        Ok(run) => {
+            Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
+            record::read(mailbox, &run.round(), run.attempt)?
+        }
+        // Not live, but it would be again.
+        Err(e @ Error::NotFound { .. }) => {
+            let config = config::load()?.config;
+            let why = request.request(config.limits.grace.0).why;
+            recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(e)?
+        }
+        Err(e) => return Err(e),
+    };
+    if json {
+        return last_event(mailbox, &run);
+    }
     let how = match run.state {
         State::Interrupted => format!("stopped {workflow}; go on with: relaunch {workflow}"),
         State::Delivered => format!("{workflow} had ended by itself"),
-        _ => format!("{workflow} ended: {}", run.why.unwrap_or_default()),
+        _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
     };
     program::print_words(&format!("{how}\n"))?;
+    let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    while let Some((_, event)) = lines.next_event()? {
+        if let EventKind::Interrupted { text, report, .. } = event.kind {
+            program::print_words(&format!("{}\n", report.unwrap_or(text)))?;
+        }
+    }
+    Ok(0)
+}
+
+/// `interrupted`, or the result of a run that was quicker.
+fn last_event(mailbox: &Mailbox, run: &Run) -> Result<u8> {
+    let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let mut last = None;
+    while let Some((line, event)) = lines.next_event()? {
+        if matches!(event.kind, EventKind::Interrupted { .. } | EventKind::Result { .. } | EventKind::Parked { .. }) {
+            last = Some(line);
+        }
+    }
+    let line = last.unwrap_or_else(|| r#"{"type":"interrupted","text":"","tool_calls":[],"files_touched":[]}"#.into());
+    program::print(&format!("{}\n", crate::text::escape_json(&line)))?;
     Ok(0)
 }
 

@@ -1,109 +1,52 @@
-//! Reading along: the events of a workflow's newest run, as words or as JSON Lines. Following waits for file events and for the
-//! run's lock; every line is printed once, a line that is being written is waited for.
+//! Reading along: the events of a workflow's newest run, as words or as JSON Lines, over all its attempts. Every line is printed
+//! once; following ends with the run.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use crate::disk::Lock;
-use crate::error::{Error, IoContext, Result};
-use crate::hints::Bell;
+use super::foreground::on_hangup;
+use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Mailbox, close};
 use crate::run::events::{Event, EventKind};
-use crate::run::record::{self, Run};
+use crate::run::record;
+use crate::run::tail::{Next, RoundEvents};
 use crate::surface::program;
 use crate::text;
 
-/// The longest time between two looks, where no event comes.
-const LOOK: Duration = Duration::from_secs(5);
-
 /// `relaunch events` and `relaunch logs`.
 pub fn follow(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
-    let (round, mut run) = newest(mailbox, workflow)?;
-    let mut since = since;
+    let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
+    if follow {
+        // Nobody reads any more: also while nothing is to be written.
+        on_hangup(|| std::process::exit(0));
+    }
     loop {
-        let path = run.folder(mailbox).join("events.jsonl");
-        print_run(mailbox, &round, &path, follow, since, json)?;
-        // A later attempt may have come meanwhile.
-        match record::latest(mailbox, &round)? {
-            Some(next) if next.attempt > run.attempt => (run, since) = (next, 0),
-            _ => return Ok(0),
+        // Asked before the events are read: then the last ones are surely among them.
+        let goes_on = follow && events.goes_on()?;
+        loop {
+            match events.read()? {
+                Next::Event(_, event) if event.seq <= since => {}
+                Next::Event(line, _) if json => program::print(&format!("{}\n", text::escape_json(&line)))?,
+                Next::Event(_, event) => program::print(&words(&event))?,
+                Next::Attempt(n) if !json => program::print(&format!("-- attempt {n}\n"))?,
+                Next::Attempt(_) => {}
+                Next::Nothing => break,
+            }
         }
+        if !goes_on {
+            return Ok(0);
+        }
+        events.wait();
     }
 }
 
-fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<(RoundId, Run)> {
+/// The workflow's newest round that has a run.
+pub(super) fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     let mut rounds = close::rounds(mailbox, workflow);
     while let Some(found) = rounds.pop() {
-        if let Some(run) = record::latest(mailbox, &found.round)? {
-            return Ok((found.round, run));
+        if record::latest(mailbox, &found.round)?.is_some() {
+            return Ok(found.round);
         }
     }
     Err(Error::not_found(format!("{workflow} has no run"), "see where it stands: relaunch status"))
-}
-
-fn print_run(mailbox: &Mailbox, round: &RoundId, path: &Path, follow: bool, since: u64, json: bool) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let bell = if follow { Bell::of_folder(folder).ok() } else { None };
-    let mut lines = Tail { path: path.to_path_buf(), reader: None, partial: String::new() };
-    loop {
-        // Looked at before the file: what a live run wrote before it let go of the lock is then surely read.
-        let live = Lock::is_held(&record::lock_path(mailbox, round))?;
-        while let Some(line) = lines.next()? {
-            match serde_json::from_str::<Event>(&line) {
-                Ok(event) if event.seq <= since => {}
-                Ok(_) if json => program::print(&format!("{}\n", text::escape_json(&line)))?,
-                Ok(event) => program::print(&words(&event))?,
-                Err(_) => program::warn(&format!("{}: a line is no event", path.display())),
-            }
-        }
-        if !follow || !live {
-            return Ok(());
-        }
-        match &bell {
-            Some(bell) => bell.wait(LOOK),
-            None => std::thread::sleep(Duration::from_millis(500)),
-        }
-    }
-}
-
-/// Whole lines of a file that grows.
-struct Tail {
-    path: PathBuf,
-    reader: Option<BufReader<File>>,
-    partial: String,
-}
-
-impl Tail {
-    fn next(&mut self) -> Result<Option<String>> {
-        if self.reader.is_none() {
-            match File::open(&self.path) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-                other => self.reader = Some(BufReader::new(other.io("open", &self.path)?)),
-            }
-        }
-        let Some(reader) = &mut self.reader else { return Ok(None) };
-        let mut bytes = Vec::new();
-        reader.read_until(b'\n', &mut bytes).io("read", &self.path)?;
-        self.partial.push_str(&String::from_utf8_lossy(&bytes));
-        if self.partial.ends_with('\n') {
-            let mut line = std::mem::take(&mut self.partial);
-            line.pop();
-            return Ok(Some(line));
-        }
-        // The reader must look again where the file ended.
-        let at = reader.stream_position().io("read", &self.path)?;
-        reader.seek(SeekFrom::Start(at)).io("read", &self.path)?;
-        Ok(None)
-    }
-}
-
-/// One event as JSON and a newline.
-#[must_use]
-pub fn json_line(event: &Event) -> String {
-    serde_json::to_string(event).map(|json| text::escape_json(&json) + "\n").unwrap_or_default()
 }
 
 /// One event for people: `12:03:44  tool    Bash  {"command": …}`; nothing for what only programs care about.
@@ -132,8 +75,10 @@ pub fn words(event: &Event) -> String {
         EventKind::Silent { seconds } => ("silent", format!("{seconds}s")),
         EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {}", cut(workflow_id))),
         EventKind::Permission { tool, decision, .. } => ("permission", format!("{} {}", cut(decision), cut(tool))),
-        EventKind::Interrupted { how, session_id, .. } => {
-            ("stopped", format!("{}; session {}", cut(how), session_id.as_deref().unwrap_or("not begun")))
+        EventKind::Interrupted { how, report, session_id, .. } => {
+            let report = report.as_ref().map(|r| format!("\n{r}")).unwrap_or_default();
+            let said = format!("{}; session {}{report}", cut(how), session_id.as_deref().unwrap_or("not begun"));
+            ("stopped", text::printable(&said).trim_end().replace('\n', "\n                   "))
         }
         EventKind::Result { is_error, text, turns, cost_usd, .. } => {
             let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
@@ -143,5 +88,9 @@ pub fn words(event: &Event) -> String {
         EventKind::Note { text } => ("note", cut(text)),
         EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
     };
-    format!("{}  {what:<9}{}{said}\n", event.at.format("%H:%M:%S"), if said.is_empty() { "" } else { " " })
+    format!(
+        "{}  {what:<9}{}{said}\n",
+        crate::time::rfc3339(event.at).get(11..19).unwrap_or_default(),
+        if said.is_empty() { "" } else { " " }
+    )
 }

@@ -1,45 +1,81 @@
 //! A run in the foreground: read along on standard output, stopped by a signal or by a reader that goes away.
 
 use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Duration;
 
 use super::follow;
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::run::events::Event;
 use crate::run::ladder::Request;
 use crate::run::record::{Run, State};
 use crate::run::supervisor::{self, Stopper};
+use crate::run::tail::Lines;
+use crate::text;
 use crate::time;
+
+/// How long a reader that takes nothing may hold up the end of a run that was stopped.
+const READER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Supervises a run here, its events on standard output. Returns when it is over, with the exit status that fits.
 pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool) -> Result<u8> {
     let grace = config.limits.grace.0;
-    let stopper: Arc<OnceLock<Stopper>> = Arc::default();
-    let reader_gone = {
-        let stopper = stopper.clone();
-        move || {
-            if let Some(stopper) = stopper.get() {
-                stopper.stop(request("its reader went away", grace));
+    let (ring, rings) = mpsc::sync_channel(1);
+    let (stoppable, stopper) = mpsc::sync_channel::<Stopper>(2);
+    let (progress, printed) = mpsc::channel();
+    // Printing has a thread and reads the file: a reader that is slow, or does not read at all, holds up neither the agent nor
+    // whoever stops it.
+    let lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let printer = std::thread::spawn(move || {
+        let whole = print_all(lines, json, &rings, &progress).is_ok();
+        // What cannot be shown any more is still recorded.
+        if !whole && let Ok(stopper) = stopper.recv() {
+            stopper.stop(reader_gone(grace));
+        }
+    });
+    let mut observe = |_: &Event| {
+        let _ = ring.try_send(());
+    };
+    let stop_by = |s: Stopper| {
+        on_signal(s.clone(), grace);
+        let _ = stoppable.send(s.clone());
+        on_hangup(move || s.stop(reader_gone(grace)));
+    };
+    let supervised = supervisor::supervise(mailbox, &config, run, &mut observe, stop_by);
+    drop(ring);
+    let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
+    // As long as the reader takes something he gets all of it.
+    while !printer.is_finished() {
+        match printed.recv_timeout(READER_PATIENCE) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) if stopped => break,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let _ = printer.join();
+                break;
             }
         }
-    };
-    let mut gone = false;
-    let mut show = |event: &Event| {
-        let line = if json { follow::json_line(event) } else { follow::words(event) };
-        let print = |line: &str| std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
-        // What cannot be shown any more is still recorded.
-        gone = gone || (!line.is_empty() && print(&line).is_err());
-    };
-    let stoppable = |s: Stopper| {
-        on_signal(s.clone(), grace);
-        let _ = stopper.set(s);
-        on_hangup(reader_gone);
-    };
-    let run = supervisor::supervise(mailbox, &config, run, &mut show, stoppable)?;
-    ended(run)
+    }
+    ended(supervised?)
+}
+
+fn print_all(mut lines: Lines, json: bool, rings: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
+    let mut out = std::io::stdout();
+    loop {
+        // Asked before the file is read: what is there once nobody writes is all there will be.
+        let over = matches!(rings.try_recv(), Err(TryRecvError::Disconnected));
+        while let Some((line, event)) = lines.next_event()? {
+            let shown = if json { text::escape_json(&line) + "\n" } else { follow::words(&event) };
+            out.write_all(shown.as_bytes()).and_then(|()| out.flush()).io("write to", "standard output")?;
+            let _ = progress.send(());
+        }
+        if over {
+            return Ok(());
+        }
+        let _ = rings.recv();
+    }
 }
 
 fn ended(run: Run) -> Result<u8> {
@@ -60,6 +96,10 @@ fn ended(run: Run) -> Result<u8> {
     }
 }
 
+fn reader_gone(grace: Duration) -> Request {
+    request("its reader went away", grace)
+}
+
 fn request(why: &str, grace: Duration) -> Request {
     Request { why: why.into(), grace, report: false, now: false }
 }
@@ -78,7 +118,7 @@ pub(super) fn on_signal(stopper: Stopper, grace: Duration) {
 }
 
 /// Calls `gone` when whoever reads our standard output closes the pipe: also where nothing is to be written for a while.
-fn on_hangup(gone: impl FnOnce() + Send + 'static) {
+pub(super) fn on_hangup(gone: impl FnOnce() + Send + 'static) {
     use rustix::event::{PollFd, PollFlags, poll};
     std::thread::spawn(move || {
         let out = std::io::stdout();

@@ -7,3 +7,4 @@ pub mod foreground;
 pub mod monitor;
 pub mod service;
 pub mod table;
+pub mod view;

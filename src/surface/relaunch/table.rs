@@ -4,33 +4,40 @@ use super::monitor;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::status::{self, Status};
+use crate::run::status::{self, Status, View};
 use crate::surface::program;
 use crate::text;
 use crate::time;
 
 /// One workflow, or all that are not over.
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    match workflow {
-        Some(workflow) => {
-            let mut status = status::of(mailbox, workflow)?;
-            monitor::explain(mailbox, std::slice::from_mut(&mut status))?;
-            if json { program::print_json(&status)? } else { program::print_words(&details(&status))? }
-        }
-        None => {
-            let mut all = status::open(mailbox)?;
-            monitor::explain(mailbox, &mut all)?;
-            if json {
-                // One object a line: a stream for `jq`, however many there are.
-                all.iter().try_for_each(program::print_json)?;
-            } else if all.is_empty() {
-                program::print("nothing is open\n")?;
-            } else {
-                program::print_words(&table(&all))?;
-            }
-        }
+    let found = look(mailbox, workflow)?;
+    if json {
+        // One object a line: a stream for `jq`, however many there are.
+        found.iter().try_for_each(program::print_json)?;
+    } else {
+        program::print_words(&words(&found, workflow.is_some()))?;
     }
     Ok(0)
+}
+
+/// What there is to show.
+pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
+    let mut found = match workflow {
+        Some(workflow) => vec![status::of(mailbox, workflow)?],
+        None => status::open(mailbox)?,
+    };
+    monitor::explain(mailbox, &mut found)?;
+    Ok(found)
+}
+
+/// It in words: `one` with its details, else a table.
+pub(super) fn words(found: &[Status], one: bool) -> String {
+    match found {
+        [status] if one => details(status),
+        [] => "nothing is open\n".into(),
+        all => table(all),
+    }
 }
 
 fn age(status: &Status) -> String {
@@ -49,8 +56,21 @@ fn table(all: &[Status]) -> String {
             age(status),
             text::excerpt(&status.question, 60)
         ));
+        if let Some(live) = &status.live {
+            out.push_str(&format!("{:<width$}  {}", "", live.words));
+            out.push_str(&if live.turns > 0 { format!(", {}", took(live)) } else { String::new() });
+            out.push_str(&if live.last_words.is_empty() { "\n".into() } else { format!(": {}\n", text::excerpt(&live.last_words, 80)) });
+        }
     }
     out
+}
+
+/// `3 turns, 12.3k tokens, $0.0450`.
+fn took(live: &View) -> String {
+    let tokens = live.tokens;
+    let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
+    let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };
+    format!("{} turns, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
 }
 
 fn details(status: &Status) -> String {
@@ -62,6 +82,9 @@ fn details(status: &Status) -> String {
     };
     line("workflow", Some(status.workflow_id.to_string()));
     line("state", Some(format!("{} {}", status.state.word(), status.since.map(|_| format!("for {}", age(status))).unwrap_or_default())));
+    line("doing", status.live.as_ref().map(|l| l.words.clone()));
+    line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
+    line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("asked by", status.asked_by.clone());

@@ -1,0 +1,100 @@
+//! Folders: made for their owner alone, and trusted only if they are.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::{parent, sync_folder};
+use crate::error::{Error, IoContext, Result};
+
+/// Makes a folder of mode 0700 and everything above it that is missing, durably.
+pub fn create_folder(path: &Path) -> Result<()> {
+    match create_folder_in(path) {
+        Err(e) if e.is_missing_file() => {
+            create_folder(parent(path)?)?;
+            create_folder_in(path)
+        }
+        other => other,
+    }
+}
+
+/// [`create_folder`] below a folder that must exist.
+pub fn create_folder_in(path: &Path) -> Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => sync_folder(parent(path)?),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(e).io("create", path),
+    }
+}
+
+/// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.
+///
+/// # Errors
+/// [`Error::NotFound`] where there is none, [`Error::Failed`] where it cannot be trusted.
+pub fn check_folder(path: &Path) -> Result<()> {
+    match rustix::fs::lstat(path) {
+        Err(rustix::io::Errno::NOENT) => Err(Error::not_found(
+            format!("there is no mailbox at {}", path.display()),
+            "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+        )),
+        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?),
+    }
+}
+
+/// [`check_folder`] for a folder and those of these names in it, which may be missing. Tells whether one is.
+pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>) -> Result<bool> {
+    // One look-up of the path, and all the folders are surely of the same one.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
+        return check_folder(path).map(|()| true);
+    };
+    check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
+    let mut missing = false;
+    for name in names {
+        match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+            Err(rustix::io::Errno::NOENT) => missing = true,
+            Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
+            Ok(meta) => check_trust_in(path, name, &meta)?,
+        }
+    }
+    Ok(missing)
+}
+
+fn check_trust_in(path: &Path, name: &str, meta: &rustix::fs::Stat) -> Result<()> {
+    if is_ours_alone(meta) { Ok(()) } else { check_trust(&path.join(name), meta) }
+}
+
+fn is_ours_alone(meta: &rustix::fs::Stat) -> bool {
+    let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
+    is_folder && meta.st_uid == rustix::process::geteuid().as_raw() && meta.st_mode & 0o022 == 0
+}
+
+fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
+    if is_ours_alone(meta) {
+        return Ok(());
+    }
+    let shown = path.display();
+    let quoted = crate::text::shell_quote(&shown.to_string());
+    let kind = rustix::fs::FileType::from_raw_mode(meta.st_mode);
+    if kind.is_symlink() {
+        return Err(Error::failed(
+            format!("{shown} is a symbolic link"),
+            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
+        ));
+    }
+    if !kind.is_dir() {
+        return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
+    }
+    let me = rustix::process::geteuid().as_raw();
+    if meta.st_uid != me {
+        return Err(Error::failed(
+            format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
+            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
+        ));
+    }
+    let mode = meta.st_mode & 0o777;
+    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
+}

@@ -1,0 +1,17 @@
+//! `docs/dependencies.md` names every direct dependency, and no other.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(feature = "relaunch")]
+
+use std::collections::BTreeSet;
+
+#[test]
+fn every_direct_dependency_is_explained_and_nothing_else() {
+    let manifest: toml::Table = include_str!("../Cargo.toml").parse().unwrap();
+    let tables = ["dependencies", "dev-dependencies", "build-dependencies"].iter().filter_map(|t| manifest.get(*t)?.as_table());
+    let used: BTreeSet<&str> = tables.flat_map(|t| t.keys()).map(String::as_str).collect();
+    let page = include_str!("../docs/dependencies.md");
+    let tables = page.split("\n## ").skip(1);
+    let explained: BTreeSet<&str> =
+        tables.flat_map(str::lines).filter_map(|line| line.strip_prefix("| `")?.split_once("` |").map(|(name, _)| name)).collect();
+    assert_eq!(used, explained);
+}
