@@ -2,6 +2,8 @@
 //! and the supervisor stays small.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
+
 #[path = "support/faults.rs"]
 mod faults;
 

@@ -2,6 +2,8 @@
 //! errors. The program says so, what was there is there to the byte, and the same command succeeds afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
+
 #[path = "support/faults.rs"]
 mod faults;
 

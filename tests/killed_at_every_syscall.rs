@@ -2,6 +2,8 @@
 //! anything, one after the other. Whoever comes next, as a user would, must find nothing lost, doubled or torn.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
+
 #[path = "support/faults.rs"]
 mod faults;
 

@@ -224,8 +224,8 @@ pub struct Accepted {
 /// [`Error::NotFound`] nothing is pending, [`Error::Conflict`] somebody was first, [`Error::Invalid`] the value does not fit.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    intake::settle(mailbox, &lock)?;
-    let mut document = match intake::read_pending(mailbox, workflow) {
+    let settled = intake::settle(mailbox, &lock)?;
+    let mut document = match settled.map_or_else(|| intake::read_pending(mailbox, workflow), Ok) {
         Ok(document) => document,
         // Moved by hand, but the answer is what comes now.
         Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::surface::args::quick::{self, Quick, Words};
 use crate::surface::program::Common;
 
 /// Relaunches agents whose questions were answered, each once.
@@ -24,6 +25,22 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+impl Quick for Args {
+    fn quick(words: Words<'_>) -> Option<Self> {
+        let first = words.first()?;
+        let (mut common, mut given) = (Common::default(), Vec::new());
+        quick::each(words, &mut common, |word, _| quick::is_plain(word).then(|| given.push(word)))?;
+        let command = match (first, given.as_slice()) {
+            ("watch", ["watch"]) => Command::Watch { poll: None },
+            ("supervise", ["supervise", id, question, attempt]) => {
+                Command::Supervise { id: (*id).into(), question: (*question).into(), attempt: attempt.parse().ok()? }
+            }
+            _ => return None,
+        };
+        Some(Self { common, id: None, command: Some(command) })
+    }
 }
 
 const AFTER: &str = "Examples:
