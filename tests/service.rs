@@ -79,6 +79,7 @@ fn the_service_manager_is_told_when_it_is_ready_what_it_does_and_that_it_stops()
     place.ok("ask-post", &["-w", "docs", "Merge?"]);
     place.ok("ask-answer", &["docs", "yes"]);
     told("STATUS=1 running, 0 waiting to be launched");
+    faults::until("the agent is at work", || place.agent("at.tool").exists());
     let pid = rustix::process::Pid::from_raw(watcher.pid()).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
     told("STOPPING=1");
