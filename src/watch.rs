@@ -20,9 +20,13 @@ use crate::run::record::{Claimant, Run};
 use crate::run::recovery::{self, Recovered};
 use crate::time::{self, Time};
 
+pub mod breaker;
 mod dates;
+pub mod gate;
+mod metrics;
 pub mod presence;
 mod spawn;
+pub mod summary;
 mod wait;
 
 pub use wait::wait_for_mailbox;
@@ -63,9 +67,6 @@ pub enum Left {
     MailboxGone,
 }
 
-/// What a watcher tells, one line each.
-pub type Say<'a> = &'a mut dyn FnMut(&str);
-
 /// What is remembered of a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
@@ -82,7 +83,10 @@ pub struct Watch<'a> {
     identity: wait::Identity,
     inputs: &'a Receiver<Input>,
     sender: Sender<Input>,
-    say: Say<'a>,
+    gate: gate::Gate,
+    metrics: metrics::Metrics,
+    /// What the service manager was told.
+    status: String,
     _hints: Hints,
     _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
@@ -107,14 +111,7 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to watch an open mailbox. After this returns, no answer is missed.
-    pub fn new(
-        mailbox: Mailbox,
-        config: Config,
-        options: &Options,
-        inputs: &'a Receiver<Input>,
-        sender: Sender<Input>,
-        say: Say<'a>,
-    ) -> Result<Self> {
+    pub fn new(mailbox: Mailbox, config: Config, options: &Options, inputs: &'a Receiver<Input>, sender: Sender<Input>) -> Result<Self> {
         let to = sender.clone();
         let root = mailbox.root().to_path_buf();
         let mut hints = Hints::new(options.poll, move |hint| {
@@ -131,11 +128,13 @@ impl<'a> Watch<'a> {
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {
             identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
+            gate: gate::Gate::new(&mailbox, &config),
+            metrics: metrics::Metrics::new(&config),
+            status: String::new(),
             mailbox,
             config,
             inputs,
             sender,
-            say,
             _hints: hints,
             _presence: presence,
             queue: BTreeMap::new(),
@@ -155,9 +154,10 @@ impl<'a> Watch<'a> {
     /// Watches until it is told to stop or the mailbox is gone. `ready` is called once, after the first look around.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
         self.roll_forward();
+        self.catch_up();
         self.look_everywhere(true, false);
         self.launch();
-        (self.say)(&format!("watching  {}", self.mailbox.root().display()));
+        tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
@@ -186,13 +186,15 @@ impl<'a> Watch<'a> {
                 self.look_everywhere(false, self.poll);
             }
             self.launch();
+            self.tell_how_it_stands();
         }
     }
 
     fn next_deadline(&self) -> Instant {
         let now = Instant::now();
         let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
-        self.looks.values().copied().chain(date).fold(self.next_look_around, Instant::min)
+        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline());
+        self.looks.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 
     fn take(&mut self, input: Input) {
@@ -201,6 +203,7 @@ impl<'a> Watch<'a> {
             Input::Hint(Hint::Anywhere) => self.look_everywhere(false, true),
             Input::Ended(round) => {
                 self.live.remove(&round);
+                self.ended(&round);
                 self.recover(&round);
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
@@ -239,6 +242,7 @@ impl<'a> Watch<'a> {
                 self.recover(&round);
             }
         }
+        self.find_probe();
         for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
             self.enqueue(&workflow);
         }
@@ -322,7 +326,8 @@ impl<'a> Watch<'a> {
                         let by = document.typed.asked_by.as_deref().unwrap_or("hand");
                         audit::record(&self.mailbox, Entry::of("posted", &round).by(by).why("a file put into pending/"));
                     }
-                    (self.say)(&format!("asked     {}  {}", round.workflow, crate::text::excerpt(&document.typed.title(), 80)));
+                    let title = crate::text::excerpt(&document.typed.title(), 80);
+                    tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
                     self.notify("asked", &document);
                 }
             }
@@ -332,7 +337,7 @@ impl<'a> Watch<'a> {
             Ok(Taken::Unsettled(wait)) => {
                 self.look_later(self.mailbox.folder(Folder::Pending).join(name), wait + Duration::from_millis(50))
             }
-            Ok(Taken::Quarantined) => (self.say)(&format!("quarantined pending/{}: see quarantine/", crate::text::excerpt(name, 140))),
+            Ok(Taken::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", crate::text::excerpt(name, 140)),
             Err(e) => self.tell(&e),
         }
     }
@@ -375,9 +380,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    fn something_waits(&self) -> bool {
+        !(self.ready.is_empty() && self.queue.is_empty())
+    }
+
     /// Launches what may be launched, up to the cap, the recovered first.
     fn launch(&mut self) {
-        while self.live.len() < self.config.relaunch.max_concurrent {
+        while self.live.len() < self.config.relaunch.max_concurrent && self.something_waits() && self.may_launch() {
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;
@@ -407,8 +416,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tell(&mut self, error: &Error) {
-        (self.say)(&format!("error: {} (hint: {})", crate::text::one_line(&error.to_string()), crate::text::one_line(&error.hint())));
+    fn tell(&self, error: &Error) {
+        crate::log::error(error);
     }
 }
 

@@ -9,8 +9,11 @@
 
 mod attend;
 pub mod claim;
+pub mod costs;
 pub mod ending;
 pub mod events;
+pub mod failure;
+pub mod history;
 pub mod inline;
 pub mod ladder;
 pub mod launch;

@@ -11,9 +11,12 @@ use crate::error::{IoContext, Result};
 use crate::mailbox::audit::Entry;
 use crate::mailbox::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
+use crate::run::costs::Booking;
 use crate::run::events::Event;
 use crate::run::record::Run;
 use crate::run::status::Status;
+use crate::watch::breaker::Breaker;
+use crate::watch::summary::Summary;
 
 /// Every document's name and schema. Unknown fields are allowed everywhere but in `config`: they are kept.
 #[must_use]
@@ -28,6 +31,9 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("event", of::<Event>()),
         ("audit", of::<Entry>()),
         ("status", of::<Status>()),
+        ("summary", of::<Summary>()),
+        ("cost", of::<Booking>()),
+        ("breaker", of::<Breaker>()),
     ]
 }
 

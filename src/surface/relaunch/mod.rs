@@ -4,6 +4,7 @@ pub mod args;
 pub mod deliver;
 pub mod follow;
 pub mod foreground;
+pub mod monitor;
 pub mod service;
 pub mod table;
 pub mod view;
