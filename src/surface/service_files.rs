@@ -68,6 +68,8 @@ Documentation=man:relaunch(1)
 
 [Service]
 Type=notify
+# It is ready once it has looked around, and that can wait for a mailbox to appear.
+TimeoutStartSec=infinity
 ExecStart={program} watch
 {environment}
 Restart=on-failure
@@ -197,7 +199,14 @@ mod tests {
     #[test]
     fn runs_outlive_the_watcher_and_a_wrong_configuration_is_not_started_again_and_again() {
         let unit = service("/opt/askbox/relaunch").systemd().unwrap();
-        for line in ["Type=notify", "KillMode=process", "Restart=on-failure", "RestartPreventExitStatus=2 5", "NoNewPrivileges=yes"] {
+        for line in [
+            "Type=notify",
+            "TimeoutStartSec=infinity",
+            "KillMode=process",
+            "Restart=on-failure",
+            "RestartPreventExitStatus=2 5",
+            "NoNewPrivileges=yes",
+        ] {
             assert!(unit.lines().any(|l| l == line), "{line}");
         }
         // What would keep an agent from its user's files or from its tools.
