@@ -1,7 +1,6 @@
 //! Promise 4 when the disk refuses: each system call of each program that changes anything fails once, with each of three
 //! errors. The program says so, what was there is there to the byte, and the same command succeeds afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]

@@ -1,7 +1,6 @@
 //! Promises 1 to 4 under load: many posters, answerers and two watchers at once, left alone and then with every kind of
 //! process killed at random. `ASKBOX_STORM=N` sets the number of questions, `ASKBOX_STORM_SEED=N` the killer's choices.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]

@@ -1,6 +1,5 @@
 //! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]

@@ -98,4 +98,3 @@ fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
     let mode = meta.st_mode & 0o777;
     Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
 }
-

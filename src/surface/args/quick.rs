@@ -50,7 +50,11 @@ pub(in crate::surface) fn is_plain(word: &str) -> bool {
 }
 
 /// Calls `take` for each word with what follows it; nothing where it does not know one.
-pub(in crate::surface) fn each<'a>(mut words: Words<'a>, common: &mut Common, mut take: impl FnMut(&'a str, &mut Words<'a>) -> Option<()>) -> Option<()> {
+pub(in crate::surface) fn each<'a>(
+    mut words: Words<'a>,
+    common: &mut Common,
+    mut take: impl FnMut(&'a str, &mut Words<'a>) -> Option<()>,
+) -> Option<()> {
     while let Some(word) = words.next() {
         match word? {
             "--mailbox" => once(&mut common.mailbox, PathBuf::from(words.value()?))?,
