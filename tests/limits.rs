@@ -2,7 +2,6 @@
 //! With a scripted agent; the figures of the real one are in `main_job/costs.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(feature = "relaunch")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/faults.rs"]
 mod faults;
