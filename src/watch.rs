@@ -27,8 +27,10 @@ mod metrics;
 pub mod presence;
 mod spawn;
 pub mod summary;
+mod told;
 mod wait;
 
+use told::Told;
 pub use wait::wait_for_mailbox;
 
 /// The longest time between two looks at everything.
@@ -101,6 +103,7 @@ pub struct Watch<'a> {
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
     sweep: Vec<String>,
+    told: Told,
     /// Questions that were read, by the hash of their name: nobody is told of a question twice.
     known: HashMap<u64, Known>,
     /// No event tells of a change: every file is to be looked at.
@@ -128,6 +131,7 @@ impl<'a> Watch<'a> {
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {
             identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
+            told: Told::of(&mailbox),
             gate: gate::Gate::new(&mailbox, &config),
             metrics: metrics::Metrics::new(&config),
             status: String::new(),
@@ -250,6 +254,9 @@ impl<'a> Watch<'a> {
         if first {
             // Bodies are read later, when nothing else is to be done.
             self.sweep = pending;
+            if self.sweep.is_empty() {
+                self.told.mark();
+            }
         } else {
             let names: HashSet<u64> = pending.iter().map(hash).collect();
             let folder = self.mailbox.folder(Folder::Pending);
@@ -267,10 +274,12 @@ impl<'a> Watch<'a> {
     fn sweep_some(&mut self) {
         for _ in 0..SWEEP {
             let Some(name) = self.sweep.pop() else { return };
-            self.take_in(&name, false);
+            let news = self.told.is_news(&self.mailbox.folder(Folder::Pending).join(&name));
+            self.take_in(&name, news);
         }
         if self.sweep.is_empty() {
             self.sweep = Vec::new();
+            self.told.mark();
         }
     }
 
@@ -329,6 +338,10 @@ impl<'a> Watch<'a> {
                     let title = crate::text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
                     self.notify("asked", &document);
+                    // While the sweep goes on, an unread question may be older than this one.
+                    if self.sweep.is_empty() {
+                        self.told.mark();
+                    }
                 }
             }
             Ok(Taken::Nothing) => {

@@ -1,7 +1,7 @@
 //! What happens to runs that fail, cost and wait: throttling, failure classes, the breaker, the limits on money and turns.
 //! With a scripted agent; the figures of the real one are in `main_job/costs.rs`.
-#![cfg(feature = "relaunch")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(feature = "relaunch")]
 
 #[path = "support/faults.rs"]
 mod faults;

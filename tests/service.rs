@@ -1,6 +1,6 @@
 //! The watcher as a service: the unit that `askbox init` writes, and what the watcher tells its service manager.
-#![cfg(feature = "askbox")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(feature = "askbox")]
 
 #[path = "support/faults.rs"]
 mod faults;

@@ -11,7 +11,7 @@ mod attend;
 pub mod claim;
 pub mod costs;
 pub mod ending;
-pub mod events;
+pub use crate::agent::events;
 pub mod failure;
 pub mod history;
 pub mod inline;

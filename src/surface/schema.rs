@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
+use crate::agent::events::Event;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{IoContext, Result};
@@ -12,7 +13,6 @@ use crate::mailbox::audit::Entry;
 use crate::mailbox::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
 use crate::run::costs::Booking;
-use crate::run::events::Event;
 use crate::run::record::Run;
 use crate::run::status::Status;
 use crate::watch::breaker::Breaker;

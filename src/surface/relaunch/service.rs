@@ -23,7 +23,11 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let (sender, inputs) = watch::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(config.log.format);
-    let mut told_ready = false;
+    // It does its job also where no mailbox exists yet: waiting for the first one.
+    let mut told_ready = !root.exists();
+    if told_ready {
+        notify(&[NotifyState::Ready, NotifyState::Status("waiting for the mailbox")]);
+    }
     while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender)? {
         let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone()) {
             // Gone again before it was looked at.
