@@ -39,6 +39,8 @@ pub struct Config {
     pub runner: Runners,
     /// `[limits]`
     pub limits: Limits,
+    /// `[chain]`
+    pub chain: Chain,
     /// `[notify]`
     pub notify: Notify,
 }
@@ -129,7 +131,7 @@ pub struct Runner {
 }
 
 fn default_tools() -> Vec<String> {
-    ["Bash(ask-post:*)", "Bash(checkpoint:*)"].map(String::from).to_vec()
+    crate::agent::claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec()
 }
 
 /// `[limits]`: where a run ends that does not end by itself.
@@ -155,6 +157,23 @@ impl Default for Limits {
             silent_after: Span(Duration::from_secs(30)),
             grace: Span(Duration::from_secs(30)),
         }
+    }
+}
+
+/// `[chain]`: how far a tree of workflows may grow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Chain {
+    /// Levels, the first one included.
+    pub max_depth: usize,
+    /// For how many children one workflow may wait.
+    pub max_children: usize,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { max_depth: 8, max_children: 16 }
     }
 }
 
@@ -192,7 +211,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.permission_mode", "\"\"", "--permission-mode; \"\" is the agent's own default"),
     (
         "runner.*.allowed_tools",
-        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\"]",
+        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\", \"Bash(relaunch spawn:*)\", \"Bash(relaunch resume:*)\"]",
         "what the agent may call without asking; everything else that needs a permission is refused",
     ),
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
@@ -200,6 +219,8 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
     ("limits.silent_after", "\"30s\"", "time without a sign of life before the run is shown as silent"),
     ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
+    ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
+    ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
 ];
 
@@ -259,6 +280,8 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.max_concurrent", config.relaunch.max_concurrent > 0)?;
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
+    at_least_one("chain.max_depth", config.chain.max_depth > 0)?;
+    at_least_one("chain.max_children", config.chain.max_children > 0)?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
     at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
     config.runner(None).map(drop)

@@ -9,6 +9,7 @@
 
 mod attend;
 pub mod claim;
+pub mod detach;
 pub mod ending;
 pub mod events;
 pub mod inline;

@@ -9,7 +9,7 @@ use super::tail::{Next, RoundEvents};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, Question, close, intake, list};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, close, intake, list};
 use crate::time::{self, Time};
 
 /// Kept of the agent's last words, in characters.
@@ -36,6 +36,8 @@ pub enum Standing {
     Parked,
     /// Stopped; goes on where it was.
     Interrupted,
+    /// Its turn is over; it waits for what it started.
+    Awaiting,
     /// The answer reached the agent.
     Delivered,
     /// Taken back.
@@ -63,6 +65,7 @@ impl Standing {
             Self::Orphaned => "orphaned",
             Self::Parked => "parked",
             Self::Interrupted => "interrupted",
+            Self::Awaiting => "awaiting",
             Self::Delivered => "delivered",
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
@@ -188,6 +191,13 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             out.insert(workflow, status);
         }
     }
+    for parent in awaits::parents(mailbox)? {
+        if !out.contains_key(&parent)
+            && let Ok(status) = of(mailbox, &parent)
+        {
+            out.insert(parent, status);
+        }
+    }
     Ok(out.into_values().collect())
 }
 
@@ -202,6 +212,8 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
 }
 
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    // Before the rounds: what ends a wait makes a round first.
+    let waits = awaits::of_parent(mailbox, workflow)?;
     let found = close::latest_round(mailbox, workflow)
         .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
@@ -212,7 +224,13 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
-    of_round(mailbox, found.folder, &found.round, &found.document.typed)
+    let status = of_round(mailbox, found.folder, &found.round, &found.document.typed)?;
+    if status.state != Standing::Delivered || waits.is_empty() {
+        return Ok(status);
+    }
+    let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
+    // What it said when it ended its turn is no result.
+    Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
 }
 
 fn blank(workflow: &WorkflowId) -> Status {
