@@ -27,7 +27,6 @@ fn run(args: AskPost) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
-    document.update()?;
     let id = document.typed.workflow_id.clone();
     let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
     let waiter = match patience.map(|patience| wait::begin(&mailbox, &id).map(|waiter| (waiter, patience))) {

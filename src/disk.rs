@@ -22,7 +22,7 @@ use crate::error::{Error, IoContext, Result};
 
 mod folder;
 
-pub use folder::{check_folder, create_folder, create_folder_in};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
 
 /// How long a program waits for another one's short lock before it gives up.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);

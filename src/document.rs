@@ -3,6 +3,8 @@
 //! Fields that this version does not know survive every rewrite byte for byte. Input is hostile: a duplicate field, nesting
 //! deeper than [`MAX_DEPTH`], or bytes that are no UTF-8 are errors that name the file, the field and the fix.
 
+use std::borrow::Cow;
+
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,30 +23,47 @@ pub struct Document<T> {
     /// What this version understands.
     pub typed: T,
     fields: FieldList,
-    /// `typed` as JSON when it last agreed with `fields`: tells which fields were changed since.
-    agreed: Vec<u8>,
+    /// What `typed` was when it last agreed with `fields`: tells which fields were changed since.
+    agreed: Agreed,
+}
+
+#[derive(Debug, Clone)]
+enum Agreed {
+    /// It was read from this text; most documents are never changed, so its JSON is made when it is asked for.
+    Read(Box<str>),
+    /// It was written as this JSON.
+    Written(Vec<u8>),
 }
 
 impl<T: DeserializeOwned + Serialize> Document<T> {
     /// Reads a document; the error names field and fix, the caller adds the file.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let text = checked(bytes)?;
+        // The fields first: that the document is an object at all is the first thing to say.
+        let fields = fields(text)?;
         let typed = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
-        Ok(Self { agreed: to_json(&typed)?, typed, fields: fields(text)? })
+        Ok(Self { typed, fields, agreed: Agreed::Read(text.into()) })
     }
 
     /// A document of ours: every field comes from the typed value.
     pub fn new(typed: T) -> Result<Self> {
         let agreed = to_json(&typed)?;
-        Ok(Self { typed, fields: known_fields(&agreed)?, agreed })
+        let fields = known_fields(&agreed)?.into_iter().map(|(key, value)| (key.into_owned(), value.to_owned())).collect();
+        Ok(Self { typed, fields, agreed: Agreed::Written(agreed) })
     }
 
     /// Brings every known field to what `typed` now says. Unknown fields stay as they are, also those inside of a known field
     /// that has not changed.
     pub fn update(&mut self) -> Result<()> {
         let now = to_json(&self.typed)?;
-        merge(&mut self.fields, &self.agreed, &now)?;
-        self.agreed = now;
+        match &self.agreed {
+            Agreed::Written(before) => merge(&mut self.fields, before, &now)?,
+            Agreed::Read(text) => {
+                let before: T = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
+                merge(&mut self.fields, &to_json(&before)?, &now)?;
+            }
+        }
+        self.agreed = Agreed::Written(now);
         Ok(())
     }
 }
@@ -71,6 +90,9 @@ impl<T> Document<T> {
     }
 }
 
+/// As many fields as our own documents have, and some more.
+const FEW_FIELDS: usize = 48;
+
 type FieldList = Vec<(String, Box<RawValue>)>;
 
 fn checked(bytes: &[u8]) -> Result<&str> {
@@ -84,8 +106,8 @@ fn fields(text: &str) -> Result<FieldList> {
     serde_json::from_str(text).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
 }
 
-fn known_fields(bytes: &[u8]) -> Result<FieldList> {
-    serde_json::from_slice(bytes).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
+fn known_fields(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, &RawValue)>> {
+    serde_json::from_slice(bytes).map(|Known(fields)| fields).map_err(|e| not_json(&e))
 }
 
 /// Carries what changed between two typed views over to the fields; the rest keeps its own spelling (1.0, "\u00e9").
@@ -96,7 +118,7 @@ fn merge(fields: &mut FieldList, before: &[u8], now: &[u8]) -> Result<()> {
     for (key, value) in now {
         let unchanged = before.iter().any(|(k, old)| *k == key && old.get() == value.get());
         if !unchanged {
-            put(fields, key, value);
+            put(fields, key.into_owned(), value.to_owned());
         }
     }
     Ok(())
@@ -155,14 +177,16 @@ fn wrong_field(text: &str, e: &serde_json::Error) -> Error {
         return not_json(e);
     }
     let start: usize = text.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum();
-    let path = path_at(text, start + e.column());
+    // A field that is missing is noticed at the object's end, and is the object's; everything else is the last value's.
+    let path = path_at(text, start + e.column(), message.starts_with("missing field"));
     // An array at the top has no field worth a name.
     let field = if path.is_empty() || path.starts_with('[') { "file".into() } else { path };
     Error::invalid(field, message.clone(), fix_for(&message))
 }
 
-/// The path of the value that ends at this byte: `options.merge`, `questions[2].type`; empty for the whole document.
-fn path_at(text: &str, end: usize) -> String {
+/// The path of the value that ends at this byte, or of the object around it: `options.merge`, `questions[2].type`; empty for the
+/// whole document.
+fn path_at(text: &str, end: usize, of_object: bool) -> String {
     enum Level {
         Object(String),
         Array(usize),
@@ -197,9 +221,7 @@ fn path_at(text: &str, end: usize) -> String {
             _ => {}
         }
     }
-    // A reader that stopped at an object's end or at its next key speaks of the object, not of its last field.
-    let ends_object = text.as_bytes().get(end.wrapping_sub(1)) == Some(&b'}');
-    if ends_object {
+    if of_object {
         levels.pop();
     }
     let mut path = String::new();
@@ -263,16 +285,54 @@ impl<'de> Deserialize<'de> for Fields {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                // Few fields are searched one by one, which is faster than hashing; very many, in a hostile file, are not.
                 let mut seen = std::collections::HashSet::new();
-                let mut fields = Vec::new();
+                let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
-                    if !seen.insert(key.clone()) {
+                    let twice = if fields.len() < FEW_FIELDS {
+                        fields.iter().any(|(k, _)| *k == key)
+                    } else {
+                        if seen.is_empty() {
+                            seen.extend(fields.iter().map(|(k, _)| k.clone()));
+                        }
+                        !seen.insert(key.clone())
+                    };
+                    if twice {
                         map.next_value::<IgnoredAny>()?;
                         return Err(serde::de::Error::custom(format!("duplicate field `{}`", crate::text::excerpt(&key, 60))));
                     }
                     fields.push((key, map.next_value()?));
                 }
                 Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// The fields of an object that we wrote ourselves.
+struct Known<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Known<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A borrowed key, unless it had to be unescaped.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Known<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Known<'de>, A::Error> {
+                let mut fields = Vec::with_capacity(24);
+                while let Some((Key(key), value)) = map.next_entry()? {
+                    fields.push((key, value));
+                }
+                Ok(Known(fields))
             }
         }
         deserializer.deserialize_map(Reader)

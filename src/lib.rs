@@ -43,3 +43,9 @@ pub mod watch;
 pub mod surface;
 
 pub use error::{Error, Result};
+
+/// musl's own allocator maps and unmaps pages all the time; in programs that live for half a millisecond that is most of what
+/// they do beside waiting for the disk.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

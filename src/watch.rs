@@ -119,16 +119,17 @@ impl<'a> Watch<'a> {
         say: Say<'a>,
     ) -> Result<Self> {
         let to = sender.clone();
+        let root = mailbox.root().to_path_buf();
         let mut hints = Hints::new(options.poll, move |hint| {
-            let _ = to.send(Input::Hint(hint));
+            if !wait::is_noise(&root, &hint) {
+                let _ = to.send(Input::Hint(hint));
+            }
         })?;
         for folder in wait::WATCHED {
             hints.watch(&mailbox.folder(folder))?;
         }
-        // Its own removal or renaming shows in the folder above.
-        if let Some(above) = mailbox.root().parent() {
-            let _ = hints.watch(above);
-        }
+        // Its own removal or renaming. The folder above would tell of that too, and of everything else that happens there.
+        let _ = hints.watch(mailbox.root());
         let presence = presence::announce(&mailbox)?;
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {

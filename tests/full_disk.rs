@@ -100,7 +100,7 @@ fn at_every_call(setup: &(dyn Fn() -> Place + Sync), program: &str, args: &[&str
     });
     let (failed, passed) = (failed.into_inner(), passed.into_inner());
     eprintln!("{program}: {} refusals: {failed} errors, {passed} done all the same", refusals.len());
-    assert!(failed >= refusals.len() / 3, "{program} hardly noticed");
+    assert!(failed >= refusals.len() / 5, "{program} hardly noticed");
 }
 
 fn json(path: &Path) -> Value {

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use super::{parent, sync_folder};
 use crate::error::{Error, IoContext, Result};
@@ -33,36 +35,66 @@ pub fn create_folder_in(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::NotFound`] where there is none, [`Error::Failed`] where it cannot be trusted.
 pub fn check_folder(path: &Path) -> Result<()> {
+    match rustix::fs::lstat(path) {
+        Err(rustix::io::Errno::NOENT) => Err(Error::not_found(
+            format!("there is no mailbox at {}", path.display()),
+            "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+        )),
+        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?),
+    }
+}
+
+/// [`check_folder`] for a folder and those of these names in it, which may be missing. Tells whether one is.
+pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>) -> Result<bool> {
+    // One look-up of the path, and all the folders are surely of the same one.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
+        return check_folder(path).map(|()| true);
+    };
+    check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
+    let mut missing = false;
+    for name in names {
+        match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+            Err(rustix::io::Errno::NOENT) => missing = true,
+            Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
+            Ok(meta) => check_trust_in(path, name, &meta)?,
+        }
+    }
+    Ok(missing)
+}
+
+fn check_trust_in(path: &Path, name: &str, meta: &rustix::fs::Stat) -> Result<()> {
+    if is_ours_alone(meta) { Ok(()) } else { check_trust(&path.join(name), meta) }
+}
+
+fn is_ours_alone(meta: &rustix::fs::Stat) -> bool {
+    let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
+    is_folder && meta.st_uid == rustix::process::geteuid().as_raw() && meta.st_mode & 0o022 == 0
+}
+
+fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
+    if is_ours_alone(meta) {
+        return Ok(());
+    }
     let shown = path.display();
     let quoted = crate::text::shell_quote(&shown.to_string());
-    let meta = match fs::symlink_metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::not_found(
-                format!("there is no mailbox at {shown}"),
-                "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-            ));
-        }
-        other => other.io("look at", path)?,
-    };
-    if meta.is_symlink() {
+    let kind = rustix::fs::FileType::from_raw_mode(meta.st_mode);
+    if kind.is_symlink() {
         return Err(Error::failed(
             format!("{shown} is a symbolic link"),
             "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
         ));
     }
-    if !meta.is_dir() {
+    if !kind.is_dir() {
         return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
     }
     let me = rustix::process::geteuid().as_raw();
-    if meta.uid() != me {
+    if meta.st_uid != me {
         return Err(Error::failed(
-            format!("{shown} belongs to user {}, not to you (user {me})", meta.uid()),
+            format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
             format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
         ));
     }
-    let mode = meta.permissions().mode() & 0o777;
-    if mode & 0o022 != 0 {
-        return Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")));
-    }
-    Ok(())
+    let mode = meta.st_mode & 0o777;
+    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
 }

@@ -132,17 +132,11 @@ pub struct Answer {
     pub note: Option<String>,
 }
 
-/// The full form, and the bare value a hand may write instead.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Spelling {
-    Full(Full),
-    Bare(AnswerValue),
-}
+/// The full form has an `outcome` or a `value`; any other JSON is the bare value that a hand may write instead, a batch's too.
+struct Spelling(Full);
 
 #[derive(Deserialize)]
 struct Full {
-    #[serde(default)]
     outcome: Option<Outcome>,
     value: Option<AnswerValue>,
     #[serde(default)]
@@ -154,24 +148,29 @@ struct Full {
     note: Option<String>,
 }
 
-impl From<Spelling> for Answer {
-    fn from(spelling: Spelling) -> Self {
-        match spelling {
-            Spelling::Full(Full { outcome, value, by, channel, at, question_hash, note }) if outcome.is_some() || value.is_some() => {
-                Self { outcome: outcome.unwrap_or_default(), value, by, channel, at, question_hash, note }
-            }
-            // An object without `value` or `outcome` is refused by `validate::reply`, which asks for a value.
-            Spelling::Full(full) => Self {
-                outcome: Outcome::Answered,
-                value: None,
-                by: full.by,
-                channel: full.channel,
-                at: full.at,
-                question_hash: None,
-                note: full.note,
-            },
-            Spelling::Bare(value) => Self { at: None, ..Self::value(value, "", "") },
+impl<'de> Deserialize<'de> for Spelling {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let json = Value::deserialize(deserializer)?;
+        if json.get("outcome").is_some() || json.get("value").is_some() {
+            return serde_json::from_value(json).map(Self).map_err(D::Error::custom);
         }
+        let value = AnswerValue::from_json(json).map_err(D::Error::custom)?;
+        Ok(Self(Full {
+            outcome: None,
+            value: Some(value),
+            by: String::new(),
+            channel: String::new(),
+            at: None,
+            question_hash: None,
+            note: None,
+        }))
+    }
+}
+
+impl From<Spelling> for Answer {
+    fn from(Spelling(Full { outcome, value, by, channel, at, question_hash, note }): Spelling) -> Self {
+        Self { outcome: outcome.unwrap_or_default(), value, by, channel, at, question_hash, note }
     }
 }
 
@@ -225,8 +224,8 @@ pub struct Accepted {
 /// [`Error::NotFound`] nothing is pending, [`Error::Conflict`] somebody was first, [`Error::Invalid`] the value does not fit.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    intake::settle(mailbox, &lock)?;
-    let mut document = match intake::read_pending(mailbox, workflow) {
+    let settled = intake::settle(mailbox, &lock)?;
+    let mut document = match settled.map_or_else(|| intake::read_pending(mailbox, workflow), Ok) {
         Ok(document) => document,
         // Moved by hand, but the answer is what comes now.
         Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,

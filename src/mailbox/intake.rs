@@ -75,22 +75,23 @@ pub fn is_over(mailbox: &Mailbox, round: &RoundId) -> bool {
 }
 
 /// Completes what was left half done for one workflow. Cheap where there is nothing to do; first step of every transition.
-pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
+/// Returns the pending question where there is one and nothing had to be done.
+pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionDocument>> {
     let workflow = lock.workflow();
     let pending = match read_pending(mailbox, workflow) {
         Ok(document) => document,
         // Nothing there, or not readable: the latter is the watcher's and the doctor's to judge, with patience.
-        Err(_) => return Ok(()),
+        Err(_) => return Ok(None),
     };
     if pending.typed.closed.is_some() {
-        return close::finish(mailbox, Folder::Pending, &round_of(mailbox, &pending.typed)?);
+        return close::finish(mailbox, Folder::Pending, &round_of(mailbox, &pending.typed)?).map(|()| None);
     }
     if let Some(round) = pending.typed.round()
         && is_over(mailbox, &round)
     {
         let reason = format!("its question_id {} is of a round that is over", round.question);
         quarantine(mailbox, &mailbox.document(Folder::Pending, workflow), &workflow.file_name(), &reason)?;
-        return Ok(());
+        return Ok(None);
     }
     let answered = mailbox.document(Folder::Answered, workflow);
     // A bare copy (`cp pending/x answered/x`) has no answer yet and takes nothing away.
@@ -102,9 +103,10 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
         let at = answer.at.or_else(|| Some(time::to_the_millisecond(modified(&answered).into())));
         if round_of(mailbox, &document.typed)? == round && !is_asked_again(&path, &pending.typed, at) {
             retire_pending(mailbox, &round, at)?;
+            return Ok(None);
         }
     }
-    Ok(())
+    Ok(Some(pending))
 }
 
 /// Whether a hand-written question was written after `answered`: then it is the next round, even if it says the same.
@@ -193,8 +195,8 @@ pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Taken> {
         return judge(mailbox, &path, &Error::invalid("file", "its name is no WORKFLOW_ID.json", "rename it"));
     };
     let lock = mailbox.lock(&workflow)?;
-    settle(mailbox, &lock)?;
-    match read_pending(mailbox, &workflow) {
+    let settled = settle(mailbox, &lock)?;
+    match settled.map_or_else(|| read_pending(mailbox, &workflow), Ok) {
         Ok(document) => {
             let round = round_of(mailbox, &document.typed)?;
             timers::arm(mailbox, &document.typed, &round)?;

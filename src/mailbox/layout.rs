@@ -92,15 +92,14 @@ impl Mailbox {
     /// Opens an existing mailbox.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
-        disk::check_folder(&root)?;
+        let missing = disk::check_folders(&root, Folder::ALL.map(Folder::name))?;
         let mailbox = Self { root };
-        for folder in Folder::ALL {
-            let path = mailbox.folder(folder);
-            match disk::check_folder(&path) {
+        if missing {
+            for folder in Folder::ALL {
                 // A stranger made the mailbox with the folders he knows of. Where it cannot be written, it can still be read.
-                Err(Error::NotFound { .. }) => drop(disk::create_folder_in(&path)),
-                other => other?,
+                drop(disk::create_folder_in(&mailbox.folder(folder)));
             }
+            disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
         Ok(mailbox)
     }
@@ -108,17 +107,16 @@ impl Mailbox {
     /// Opens a mailbox, making the folders that are missing.
     pub fn open_or_create(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
-        match disk::check_folder(&root) {
-            Err(Error::NotFound { .. }) => disk::create_folder(&root)?,
+        let missing = match disk::check_folders(&root, Folder::ALL.map(Folder::name)) {
+            Err(Error::NotFound { .. }) => true,
             other => other?,
-        }
+        };
         let mailbox = Self { root };
-        for folder in Folder::ALL {
-            let path = mailbox.folder(folder);
-            match disk::check_folder(&path) {
-                Err(Error::NotFound { .. }) => disk::create_folder(&path)?,
-                other => other?,
-            }
+        if missing {
+            disk::create_folder(&mailbox.root)?;
+            Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&mailbox.folder(folder)))?;
+            // Somebody else may have made what we found missing.
+            disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
         Ok(mailbox)
     }

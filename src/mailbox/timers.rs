@@ -9,7 +9,7 @@ use super::question::Question;
 use crate::disk;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,14 +47,18 @@ impl Timer {
     /// `20261122T101500.000Z~expire~WORKFLOW~QUESTION`.
     #[must_use]
     pub fn file_name(&self) -> String {
-        format!("{}~{}~{}~{}", self.at.format("%Y%m%dT%H%M%S%.3fZ"), self.due.word(), self.round.workflow, self.round.question)
+        // 2026-11-22T10:15:00.000Z without what separates date and time: those characters mean something to shells.
+        let at = time::rfc3339(self.at).replace(['-', ':'], "");
+        format!("{at}~{}~{}~{}", self.due.word(), self.round.workflow, self.round.question)
     }
 
     /// Reads such a name.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let mut pieces = name.split('~');
-        let at = chrono::NaiveDateTime::parse_from_str(pieces.next()?, "%Y%m%dT%H%M%S%.3fZ").ok()?.and_utc();
+        let at = pieces.next()?;
+        let (year, month, day_and_hour, minute, second) = (at.get(..4)?, at.get(4..6)?, at.get(6..11)?, at.get(11..13)?, at.get(13..)?);
+        let at = time::parse_rfc3339(&format!("{year}-{month}-{day_and_hour}:{minute}:{second}"))?;
         let due = match pieces.next()? {
             "expire" => Due::Expire,
             "remind" => Due::Remind,
@@ -103,7 +107,7 @@ pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time)
 
 /// A file's name keeps milliseconds: a date that were cut off would be due before the document says so.
 fn rounded_up(at: Time) -> Time {
-    let cut = crate::time::to_the_millisecond(at);
+    let cut = time::to_the_millisecond(at);
     if cut < at { cut + chrono::TimeDelta::milliseconds(1) } else { cut }
 }
 
@@ -111,12 +115,12 @@ fn rounded_up(at: Time) -> Time {
 #[must_use]
 pub fn asked(mailbox: &Mailbox, question: &Question) -> Time {
     let written = || mailbox.document(Folder::Pending, &question.workflow_id).symlink_metadata().and_then(|m| m.modified());
-    question.asked_at().unwrap_or_else(|| written().map_or_else(|_| crate::time::now(), Time::from))
+    question.asked_at().unwrap_or_else(|| written().map_or_else(|_| time::now(), Time::from))
 }
 
 /// Writes the hints of a question. Nobody is told twice that one is overdue.
 pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
-    let timers = of_question(question, round, asked(mailbox, question), crate::time::now());
+    let timers = of_question(question, round, asked(mailbox, question), time::now());
     timers.iter().filter(|t| t.due != Due::Expire || !t.told_path(mailbox).exists()).try_for_each(|t| t.arm(mailbox))
 }
 
@@ -131,7 +135,7 @@ pub fn tell_once(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result
 
 /// Takes the hints of a question away, as far as they are known. One that stays is found untrue when it is due.
 pub fn disarm(mailbox: &Mailbox, question: &Question, round: &RoundId) {
-    for timer in of_question(question, round, asked(mailbox, question), crate::time::now()) {
+    for timer in of_question(question, round, asked(mailbox, question), time::now()) {
         let _ = timer.disarm(mailbox);
         if timer.due == Due::Expire {
             let _ = disk::untouch(&timer.told_path(mailbox));
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn a_timer_reads_back_from_its_name() {
         let timer = Timer {
-            at: crate::time::now(),
+            at: time::now(),
             due: Due::Remind,
             round: RoundId { workflow: "a.b-c".parse().unwrap(), question: QuestionId::generate() },
         };
@@ -158,9 +162,9 @@ mod tests {
     #[test]
     fn a_timer_is_never_due_before_its_date() {
         let mut question = Question::new("w".parse().unwrap(), "?");
-        question.expires_at = crate::time::parse_rfc3339("2026-01-01T00:00:00.0004Z");
+        question.expires_at = time::parse_rfc3339("2026-01-01T00:00:00.0004Z");
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
-        let timer = of_question(&question, &round, crate::time::now(), crate::time::now()).remove(0);
+        let timer = of_question(&question, &round, time::now(), time::now()).remove(0);
         assert!(Timer::from_file_name(&timer.file_name()).unwrap().at > question.expires_at.unwrap());
     }
 
@@ -168,10 +172,10 @@ mod tests {
     fn the_next_reminder_lies_ahead() {
         let mut question = Question::new("w".parse().unwrap(), "?");
         question.timestamp = Some("2026-01-01T00:00:00Z".into());
-        question.remind_every = Some(crate::time::Span(std::time::Duration::from_secs(3600)));
+        question.remind_every = Some(time::Span(std::time::Duration::from_secs(3600)));
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
-        let now = crate::time::parse_rfc3339("2026-01-01T05:30:00Z").unwrap();
+        let now = time::parse_rfc3339("2026-01-01T05:30:00Z").unwrap();
         let timers = of_question(&question, &round, question.asked_at().unwrap(), now);
-        assert_eq!(crate::time::rfc3339(timers[0].at), "2026-01-01T06:00:00.000Z");
+        assert_eq!(time::rfc3339(timers[0].at), "2026-01-01T06:00:00.000Z");
     }
 }

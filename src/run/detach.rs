@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use super::launch;
 use super::record::Run;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", 
 /// The call that supervises an attempt. It makes a session of its own, which a group of its own would forbid.
 pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
     let log = disk::open_append(&run.folder(mailbox).join("supervisor.log"))?;
-    let mut command = Command::new(std::env::current_exe().map_err(|e| failed(&e))?);
+    let mut command = Command::new(launch::relaunch()?);
     command
         .arg("supervise")
         .arg("--mailbox")

@@ -70,7 +70,11 @@ impl Ending {
             Verdict::Budget => hopeless("the agent reached its budget".into()),
             Verdict::TooLong => hopeless("the prompt is too long for the agent".into()),
             Verdict::ResumeUnknown => failed("the agent does not know the session".into()),
-            Verdict::Other { subtype, message, .. } => failed(format!("{subtype}: {}", text::excerpt(message, 300))),
+            // A failure can call itself `success` there.
+            Verdict::Other { subtype, message, .. } if subtype != "success" => {
+                failed(format!("{subtype}: {}", text::excerpt(message, 300)))
+            }
+            Verdict::Other { message, .. } => failed(text::excerpt(message, 300)),
         }
     }
 }

@@ -13,9 +13,11 @@ use super::processes::TERM_GRACE;
 
 /// How long the in-band interrupt may take: it is answered within a tenth of a second.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
-/// How long no tool call must have been in flight before words are interrupted: a call that slipped past our hook as the request
-/// came shows up within that time, and is not cut; and behind a tool the hook ends the turn by itself.
-const SETTLE: Duration = Duration::from_millis(250);
+/// How long words go on before they are interrupted: a tool call that slipped past our hook as the request came shows up within
+/// that time, and is not cut.
+const SETTLE: Duration = Duration::from_millis(500);
+/// The same behind a tool call: there our hook ends the turn by itself, as quickly as the machine starts a shell.
+const BEHIND_A_TOOL: Duration = Duration::from_secs(5);
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +73,8 @@ pub struct Ladder {
     /// What was asked for.
     pub request: Request,
     rung: Rung,
-    /// On the first rung: since when the agent only writes or thinks.
-    words_since: Option<Instant>,
+    /// On the first rung, while the agent only writes or thinks: when that has lasted long enough.
+    settled: Option<Instant>,
     /// Words get the whole grace as well: they are what was asked for.
     wants_words: bool,
     /// When patience with this rung ends.
@@ -89,7 +91,7 @@ impl Ladder {
             (_, false) => Rung::Boundary,
         };
         let mut ladder = Self::on(rung, request, now);
-        ladder.words_since = Some(now).filter(|_| doing == Doing::Words);
+        ladder.settled = Some(now + SETTLE).filter(|_| doing == Doing::Words);
         ladder
     }
 
@@ -106,7 +108,7 @@ impl Ladder {
     }
 
     fn on(rung: Rung, request: Request, now: Instant) -> Self {
-        let mut ladder = Self { request, rung, words_since: None, wants_words: false, until: None };
+        let mut ladder = Self { request, rung, settled: None, wants_words: false, until: None };
         ladder.wait(now);
         ladder
     }
@@ -120,14 +122,14 @@ impl Ladder {
     /// When the next rung is due; `None` on the last one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let settled = self.words_since.filter(|_| self.rung == Rung::Boundary).map(|since| since + SETTLE);
+        let settled = self.settled.filter(|_| self.rung == Rung::Boundary);
         self.until.map(|until| settled.map_or(until, |settled| settled.min(until)))
     }
 
     /// Climbs if it is time to. Returns the new rung. To be called whenever what the agent does may have changed.
     pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
-        self.words_since = match doing {
-            Doing::Words if !self.wants_words => self.words_since.or(Some(now)),
+        self.settled = match doing {
+            Doing::Words if !self.wants_words => self.settled.or(Some(now + BEHIND_A_TOOL)),
             _ => None,
         };
         if self.deadline().is_none_or(|at| now < at) {
@@ -177,14 +179,14 @@ mod tests {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut ladder = Ladder::begin(request(false), Doing::Words, start);
-        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(250))));
-        assert_eq!(ladder.clone().climb(Doing::Words, at(250)), Some(Rung::Interrupt));
+        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(500))));
+        assert_eq!(ladder.clone().climb(Doing::Words, at(500)), Some(Rung::Interrupt));
         // A call that slipped past the hook gets its grace, and is given time again when it ends.
         assert_eq!(ladder.climb(Doing::Tool, at(200)), None);
-        assert_eq!(ladder.climb(Doing::Tool, at(300)), None);
+        assert_eq!(ladder.climb(Doing::Tool, at(600)), None);
         assert_eq!(ladder.climb(Doing::Words, at(9_000)), None);
-        assert_eq!(ladder.climb(Doing::Words, at(9_250)), Some(Rung::Interrupt));
-        assert_eq!(ladder.climb(Doing::Words, at(15_000)), Some(Rung::Terminate));
+        assert_eq!(ladder.climb(Doing::Words, at(14_000)), Some(Rung::Interrupt));
+        assert_eq!(ladder.climb(Doing::Words, at(19_000)), Some(Rung::Terminate));
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub fn relaunch_is(program: impl Into<PathBuf>) {
     let _ = RELAUNCH.set(program.into());
 }
 
-fn relaunch() -> Result<PathBuf> {
+/// The `relaunch` program.
+pub fn relaunch() -> Result<PathBuf> {
     if let Some(named) = RELAUNCH.get() {
         return Ok(named.clone());
     }

@@ -169,26 +169,21 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
     let mut out = std::collections::BTreeMap::new();
     for folder in [Folder::Parked, Folder::Running] {
         for round in list::round_names(mailbox, folder) {
-            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
-                out.insert(round.workflow.clone(), of_round(mailbox, folder, &round, &document.typed)?);
-            }
+            let status = intake::read_round_file(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            out.extend(shown(&round.workflow, status));
         }
     }
     for folder in [Folder::Answered, Folder::Pending] {
         for workflow in list::workflows(mailbox, folder)? {
-            let status = match intake::read_round_file(&mailbox.document(folder, &workflow)) {
-                Ok(document) => {
-                    let round = intake::round_of(mailbox, &document.typed)?;
-                    // A live run that has asked the next question is still at work.
-                    if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
-                        continue;
-                    }
-                    of_round(mailbox, folder, &round, &document.typed)?
-                }
-                Err(e) if e.is_missing_file() => continue,
-                Err(e) => Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(&workflow) },
-            };
-            out.insert(workflow, status);
+            // A live run that has asked the next question is still at work.
+            if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
+                continue;
+            }
+            let status = intake::read_round_file(&mailbox.document(folder, &workflow)).and_then(|document| {
+                let round = intake::round_of(mailbox, &document.typed)?;
+                of_round(mailbox, folder, &round, &document.typed)
+            });
+            out.extend(shown(&workflow, status));
         }
     }
     for parent in awaits::parents(mailbox)? {
@@ -199,6 +194,15 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
         }
     }
     Ok(out.into_values().collect())
+}
+
+/// One bad file is shown as such and hides nothing else; one that has just moved on is passed over.
+fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<(WorkflowId, Status)> {
+    match status {
+        Ok(status) => Some((workflow.clone(), status)),
+        Err(e) if e.is_missing_file() => None,
+        Err(e) => Some((workflow.clone(), Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(workflow) })),
+    }
 }
 
 /// One workflow, open or over, with what its run did.

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::error::{Error, IoContext, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
+use crate::surface::args::quick::{Quick, Words};
 use crate::text;
 
 /// The exit statuses, as `--help` shows them.
@@ -50,18 +51,21 @@ impl Common {
 }
 
 /// Runs a program: arguments, body, exit status.
-pub fn main<A: Parser>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+pub fn main<A: Parser + Quick>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
     main_from(std::env::args_os().collect(), body)
 }
 
 /// [`main`] with arguments that were looked at before; the first is the program's name.
-pub fn main_from<A: Parser>(args: Vec<std::ffi::OsString>, body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+pub fn main_from<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
     // Asked by installers and shells again and again: answered before the parser with all its help texts is built.
     if let [program, flag] = args.as_slice()
         && (flag == "--version" || flag == "-V")
     {
         let name = Path::new(program).file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
         return end(print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION"))).map(|()| 0));
+    }
+    if let Some(args) = A::quick(Words::new(args.get(1..).unwrap_or_default())) {
+        return end(body(args));
     }
     match A::try_parse_from(args) {
         Ok(args) => end(body(args)),

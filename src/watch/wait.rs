@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Input, Left, Options};
 use crate::error::{Error, Result};
-use crate::hints::Hints;
+use crate::hints::{Hint, Hints};
 use crate::mailbox::{Folder, Mailbox};
 
 /// How long at most until it is looked for again, where no event comes: an unmount sends none.
@@ -24,6 +24,12 @@ pub(super) fn identity(root: &Path) -> Option<Identity> {
     let folders = WATCHED.iter().map(|f| root.join(f.name()));
     let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
     std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
+}
+
+/// What happens beside the watched folders, such as a new line of `audit.jsonl`.
+pub(super) fn is_noise(root: &Path, hint: &Hint) -> bool {
+    let Hint::At(path) = hint else { return false };
+    path.parent() == Some(root) && !WATCHED.iter().any(|f| path.ends_with(f.name()))
 }
 
 /// Returns the mailbox once it exists; [`Left::Stopped`] where the watcher is told to stop first. The watcher never makes the

@@ -94,7 +94,7 @@ fn with_report_it_is_asked_what_it_has_and_the_report_is_in_the_last_event() {
     let said = stop(&service, "w", &["--report", "--json"]);
     let (_, events) = run.wait_end();
     let last = interrupted(&events);
-    assert_eq!(said.events(), [last.clone()]);
+    assert_eq!(said.events(), std::slice::from_ref(&last));
     assert_eq!(last["report"], "I wrote out.txt; the rest is open.");
     assert!(last["text"].as_str().expect("words").contains("Twenty steps."), "{last:#}");
     assert_eq!(written(&service), 20);

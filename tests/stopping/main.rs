@@ -1,4 +1,5 @@
 //! A run is watched and stopped without losing work: the real `claude`, the scripted API, every rung of the ladder.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(feature = "relaunch")]
 
 #[path = "../support/mod.rs"]

@@ -1,7 +1,10 @@
 //! What a run does right now can be told: working, throttled, silent.
 
 use super::*;
+use crate::support::service::signal;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::Read;
 
 #[test]
 fn a_stalled_stream_is_shown_as_silent() {
@@ -52,4 +55,66 @@ fn status_tells_tool_turns_tokens_cost_and_last_words_of_a_live_run() {
     assert_eq!((&live["doing"], &live["turns"], &live["last_words"]), (&json!("finished"), &json!(2), &json!("done")), "{status:#}");
     assert_eq!((&live["tokens"]["input"], &live["tokens"]["output"]), (&json!(2000), &json!(200)), "{status:#}");
     assert!(live["cost_usd"].as_f64().is_some_and(|c| c > 0.0), "{status:#}");
+}
+
+#[test]
+fn a_followed_status_tells_programs_every_change_once() {
+    let service = service();
+    service.add_hold("hold");
+    let mut run = start(&service, "w", &json!([bash("hold"), {"text": "done"}]));
+    run.expect_type("tool_call");
+    let mut command = service.program("relaunch");
+    command.args(["status", "-f", "--json"]);
+    let mut status = Live::spawn(command);
+    status.expect("the tool", |s| s["live"]["doing"] == "tool");
+    service.release("hold");
+    let last = status.expect("the end", |s| s["state"] == "delivered");
+    assert_eq!(last["workflow_id"], "w");
+    signal(status.pid(), "INT");
+    let (outcome, seen) = status.wait_end();
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(seen.iter().filter(|s| s["state"] == "delivered").count(), 1, "{seen:#?}");
+    run.wait_end();
+}
+
+#[test]
+fn the_view_on_a_terminal_goes_on_by_itself_and_gives_the_terminal_back() {
+    let service = service();
+    service.add_hold("hold");
+    let mut run = start(&service, "w", &json!([bash("hold"), {"text": "done"}]));
+    run.expect_type("tool_call");
+    let relaunch = service.program("relaunch");
+    let mut command = Command::new("script");
+    command.args(["-qfec", &format!("'{}' status -f", relaunch.get_program().display()), "/dev/null"]);
+    command.env_clear().current_dir(service.home.work()).stdin(Stdio::null()).stdout(Stdio::piped());
+    for (name, value) in relaunch.get_envs() {
+        command.env(name, value.expect("set"));
+    }
+    let mut child = command.spawn().expect("script starts");
+    let mut out = child.stdout.take().expect("piped");
+    let (sender, pieces) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(n @ 1..) = out.read(&mut buffer) {
+            let _sent = sender.send(String::from_utf8_lossy(&buffer[..n]).into_owned());
+        }
+    });
+    let mut screen = String::new();
+    let mut until = |what: &str, enough: &dyn Fn(&str) -> bool| {
+        while !enough(&screen) {
+            screen += &pieces.recv_timeout(LIMIT).unwrap_or_else(|e| panic!("{what} is not shown ({e}): {screen:?}"));
+        }
+        screen.clone()
+    };
+    // Nothing happens, and the seconds go on.
+    let times = |s: &str| s.split("tool:Bash (").skip(1).filter_map(|t| t.split(')').next().map(str::to_owned)).collect::<BTreeSet<_>>();
+    let first = until("the passing of time", &|s| times(s).len() >= 3);
+    assert!(first.starts_with("\x1b[?1049h\x1b[?25l"), "{first:?}");
+    service.release("hold");
+    until("the end", &|s| s.contains("nothing is open"));
+    signal(service.processes("status -f").into_iter().next_back().expect("it runs"), "INT");
+    let all = until("the first screen", &|s| s.contains("\x1b[?25h\x1b[?1049l"));
+    assert!(all.matches("\x1b[H").count() < 60, "{all:?}");
+    assert!(child.wait().expect("its status").success());
+    run.wait_end();
 }

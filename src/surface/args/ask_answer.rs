@@ -50,7 +50,7 @@ pub struct AskAnswer {
 }
 
 #[allow(missing_docs)]
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Reply {
     /// Whose question
     pub id: Option<String>,
@@ -121,7 +121,7 @@ pub enum Command {
 }
 
 impl AskAnswer {
-    const WORDS: [&str; 5] = ["list", "show", "decline", "cancel", "edit"];
+    pub(super) const WORDS: [&str; 5] = ["list", "show", "decline", "cancel", "edit"];
     const WITH_VALUE: [&str; 6] = ["--mailbox", "--file", "-f", "--by", "--round", "--note"];
 
     /// Brings a subcommand's name to the front, so that `--mailbox DIR list` is the list, while in `ID list` and `-- list x`

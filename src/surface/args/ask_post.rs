@@ -22,7 +22,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// The same question again is a no-op with the same receipt; another one while the first is pending
 /// is a conflict.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(verbatim_doc_comment, name = "ask-post", version, after_help = EXIT_CODES, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
 pub struct AskPost {
     /// The question, for a human; `-` reads it from standard input

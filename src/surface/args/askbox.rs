@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::quick::Quick;
 use crate::surface::program::{Common, EXIT_CODES};
 
 /// Try askbox, set it up, and find what is wrong with it
@@ -22,6 +23,8 @@ pub struct Askbox {
     #[command(subcommand)]
     pub command: Command,
 }
+
+impl Quick for Askbox {}
 
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]

@@ -125,7 +125,7 @@ pub enum Command {
 }
 
 #[allow(missing_docs)]
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Save {
     /// Whose checkpoint; otherwise $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID
     pub id: Option<String>,

@@ -8,3 +8,4 @@ pub mod ask_post;
 #[cfg(feature = "askbox")]
 pub mod askbox;
 pub mod checkpoint;
+pub mod quick;

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::surface::args::quick::{self, Quick, Words};
 use crate::surface::program::Common;
 
 /// Relaunches agents whose questions were answered, each once.
@@ -24,6 +25,22 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+impl Quick for Args {
+    fn quick(words: Words<'_>) -> Option<Self> {
+        let first = words.first()?;
+        let (mut common, mut given) = (Common::default(), Vec::new());
+        quick::each(words, &mut common, |word, _| quick::is_plain(word).then(|| given.push(word)))?;
+        let command = match (first, given.as_slice()) {
+            ("watch", ["watch"]) => Command::Watch { poll: None },
+            ("supervise", ["supervise", id, question, attempt]) => {
+                Command::Supervise { id: (*id).into(), question: (*question).into(), attempt: attempt.parse().ok()?, detach: false }
+            }
+            _ => return None,
+        };
+        Some(Self { common, id: None, command: Some(command) })
+    }
 }
 
 const AFTER: &str = "Examples:
@@ -54,13 +71,20 @@ Several watchers on one mailbox are safe: each answer is claimed once.")]
     /// Show where workflows stand: one, or all that are not over
     #[command(after_long_help = "Examples:
   $ relaunch status
-  $ relaunch status docs-42 --json | jq -r .state
+  $ relaunch status docs-42 --json | jq -r '.state, .live.words'
+  $ relaunch status -f
+
+A live run also says what it does: starting, thinking, tool:NAME (12s), throttled(529, retry 3, 4.2s),
+silent 40s, asking, finished.
 
 States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
         /// The workflow; all that are not over where it is left out
         id: Option<String>,
+        /// Keep the view up to date until Ctrl-C; with --json, one object for every change
+        #[arg(short, long)]
+        follow: bool,
     },
     /// Read along what a run does, for people
     #[command(after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42")]

@@ -37,7 +37,7 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 /// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, or it was stopped. By hand that is now.
 fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
-        Some(Recovered::Launch(run)) => return foreground(mailbox, config, *run, json),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, *run, json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
         _ => {}
     }

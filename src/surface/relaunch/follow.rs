@@ -88,5 +88,9 @@ pub fn words(event: &Event) -> String {
         EventKind::Note { text } => ("note", cut(text)),
         EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
     };
-    format!("{}  {what:<9}{}{said}\n", event.at.format("%H:%M:%S"), if said.is_empty() { "" } else { " " })
+    format!(
+        "{}  {what:<9}{}{said}\n",
+        crate::time::rfc3339(event.at).get(11..19).unwrap_or_default(),
+        if said.is_empty() { "" } else { " " }
+    )
 }

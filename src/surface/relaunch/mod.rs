@@ -7,3 +7,4 @@ pub mod follow;
 pub mod foreground;
 pub mod service;
 pub mod table;
+pub mod view;

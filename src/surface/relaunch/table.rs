@@ -10,24 +10,31 @@ use crate::time;
 
 /// One workflow, or all that are not over.
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    match workflow {
-        Some(workflow) => {
-            let status = status::of(mailbox, workflow)?;
-            if json { program::print_json(&status)? } else { program::print_words(&details(&status))? }
-        }
-        None => {
-            let all = status::open(mailbox)?;
-            if json {
-                // One object a line: a stream for `jq`, however many there are.
-                all.iter().try_for_each(program::print_json)?;
-            } else if all.is_empty() {
-                program::print("nothing is open\n")?;
-            } else {
-                program::print_words(&table(&all))?;
-            }
-        }
+    let found = look(mailbox, workflow)?;
+    if json {
+        // One object a line: a stream for `jq`, however many there are.
+        found.iter().try_for_each(program::print_json)?;
+    } else {
+        program::print_words(&words(&found, workflow.is_some()))?;
     }
     Ok(0)
+}
+
+/// What there is to show.
+pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
+    match workflow {
+        Some(workflow) => Ok(vec![status::of(mailbox, workflow)?]),
+        None => status::open(mailbox),
+    }
+}
+
+/// It in words: `one` with its details, else a table.
+pub(super) fn words(found: &[Status], one: bool) -> String {
+    match found {
+        [status] if one => details(status),
+        [] => "nothing is open\n".into(),
+        all => table(all),
+    }
 }
 
 fn age(status: &Status) -> String {

@@ -1,0 +1,29 @@
+/* The agent of the watcher's benchmark: tells a FIFO when its main() began, answers in stream-json, goes.
+   Environment: BENCH_FIFO; BENCH_HOLD: waits so many milliseconds; BENCH_LINES: writes so many numbered lines before the result. */
+#include "common.h"
+
+static void say(const char *line) {
+    if (write(1, line, strlen(line)) < 0) die("stdout");
+}
+
+int main(int argc, char **argv) {
+    int64_t begun = now_ns();
+    const char *fifo = getenv("BENCH_FIFO"), *wait = getenv("BENCH_HOLD"), *lines = getenv("BENCH_LINES");
+    int fd = fifo ? open(fifo, O_WRONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && write(fd, &begun, sizeof begun) < 0) die(fifo);
+    const char *session = "00000000-0000-4000-8000-000000000000";
+    for (int n = 1; n < argc; n++)
+        if (!strncmp(argv[n], "--session-id=", 13)) session = argv[n] + 13;
+    char line[1024];
+    snprintf(line, sizeof line, "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"%s\",\"model\":\"m\",\"permissionMode\":\"default\",\"tools\":[]}\n", session);
+    say(line);
+    for (int n = 0; lines && n < atoi(lines); n++) {
+        usleep(20000);
+        snprintf(line, sizeof line, "{\"type\":\"assistant\",\"message\":{\"id\":\"m%d\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"at %lld.\"}]},\"session_id\":\"%s\"}\n", n, (long long)now_ns(), session);
+        say(line);
+    }
+    if (wait) usleep(atoi(wait) * 1000);
+    snprintf(line, sizeof line, "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"session_id\":\"%s\",\"num_turns\":1,\"total_cost_usd\":0}\n", session);
+    say(line);
+    return 0;
+}

@@ -1,0 +1,2 @@
+/* The cost of a process. */
+int main(void) { return 0; }

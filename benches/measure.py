@@ -1,0 +1,152 @@
+"""Building what is measured, and measuring it: by turns, pinned to one CPU, medians with quartiles."""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parent
+TRIPLE = "x86_64-unknown-linux-musl"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or PROJECT / "target").resolve()
+# Not under /tmp, which is often memory, and where checkpoints are copied from.
+ROOM = TARGET / "benches"
+CPU = max(os.sched_getaffinity(0))
+
+
+def out(*command, **more):
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True, **more).stdout
+
+
+def build(gnu):
+    """The C baselines, and the programs as they are released."""
+    ROOM.mkdir(parents=True, exist_ok=True)
+    for source in sorted((HERE / "c").glob("*.c")):
+        out("musl-gcc", "-O2", "-static", "-o", ROOM / source.stem, source)
+    cargo = ["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml"]
+    subprocess.run([*cargo, "--target", TRIPLE], check=True)
+    subprocess.run(["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)
+    if gnu:
+        subprocess.run(cargo, check=True)
+
+
+def c(name):
+    return ROOM / name
+
+
+def musl(name):
+    return TARGET / TRIPLE / "release" / name
+
+
+def gnu(name):
+    return TARGET / "release" / name
+
+
+class Mailbox:
+    """A new mailbox on the disk that the target folder lies on; gone at the end."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOM))
+        self.root = self.folder / "q"
+        self.env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "USER")} | {
+            "ASKBOX_DIR": str(self.root),
+            "ASKBOX_CONFIG": str(self.folder / "config.toml"),
+            "CLAUDE_CONFIG_DIR": str(self.folder / "claude"),
+        }
+        (self.folder / "claude").mkdir()
+        (self.folder / "config.toml").write_text("")
+        self.run(musl("ask-post"), "first", "-w", "first")
+        self.run(musl("ask-answer"), "cancel", "first")
+
+    def run(self, *command, **more):
+        return out(*command, env=self.env, cwd=self.folder, **more)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Times:
+    """Microseconds of one program, one a round."""
+
+    def __init__(self, values, memory=0):
+        self.values, self.memory = values, memory
+        self.low, self.median, self.high = quartiles(values)
+
+    def p(self, percent):
+        return sorted(self.values)[min(len(self.values) - 1, int(len(self.values) * percent / 100))]
+
+    def __str__(self):
+        return f"{show(self.median)} µs ({show(self.low)}–{show(self.high)})"
+
+
+def quartiles(values):
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+
+
+def show(number):
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+class Ratio:
+    """Of two programs run by turns: the quartiles of the ratios of neighbours."""
+
+    def __init__(self, ours, base):
+        self.low, _, self.high = quartiles([a / b for a, b in zip(ours.values, base.values)])
+        # Of the medians: a burst from outside hits one neighbour and not the other.
+        self.median = ours.median / base.median
+
+    def __str__(self):
+        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
+
+
+def alternate(mailbox, rounds, *programs, offset=0, fails=False):
+    """Runs the programs by turns; `{}` in their arguments is the round."""
+    line = [c("alternate"), str(rounds), f"+{offset}"]
+    for program in programs:
+        line += ["//", *program]
+    text = out("taskset", "-c", str(CPU), *line, env=mailbox.env, cwd=mailbox.folder)
+    times, memory = [[] for _ in programs], [0] * len(programs)
+    for row in text.splitlines():
+        which, time, kib, status = map(int, row.split())
+        if status and not fails:
+            raise SystemExit(f"{programs[which]} failed with {status}")
+        times[which].append(time / 1000)
+        memory[which] = max(memory[which], kib)
+    return [Times(t, m) for t, m in zip(times, memory)]
+
+
+def instructions(mailbox, *command):
+    """Counted by callgrind: free of noise."""
+    line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command)]
+    done = subprocess.run(line, env=mailbox.env, cwd=mailbox.folder, capture_output=True, text=True)
+    return next((int(row.split()[-1]) for row in done.stderr.splitlines() if "Collected" in row), None)
+
+
+def system_calls(mailbox, *command):
+    done = subprocess.run(["strace", "-f", "-qq", *map(str, command)], env=mailbox.env, cwd=mailbox.folder, capture_output=True, text=True)
+    return sum(1 for row in done.stderr.splitlines() if "(" in row and "+++" not in row)
+
+
+def memory_of(pid):
+    """Resident KiB: all, and what is ours alone."""
+    fields = dict(row.split(":", 1) for row in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in row)
+    return int(fields["VmRSS"].split()[0]), int(fields["RssAnon"].split()[0])
+
+
+def wake_ups(pid):
+    """Of all its threads."""
+    count = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        fields = dict(row.split(":", 1) for row in (task / "status").read_text().splitlines() if ":" in row)
+        count += int(fields["voluntary_ctxt_switches"]) + int(fields["nonvoluntary_ctxt_switches"])
+    return count
+
+
+def dump(value):
+    return json.dumps(value)

@@ -1,0 +1,95 @@
+"""The table: printed as it grows, written as Markdown, drawn as SVG."""
+
+import os
+import platform
+import re
+import subprocess
+
+from html import escape
+from measure import PROJECT, Ratio, show
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def row(self, number, what, value, target, met):
+        self.rows.append((number, what, value, target, met))
+        mark = {True: "met", False: "MISSED", None: ""}[met]
+        print(f"{number:>3}  {what:<72} {value!s:<24} {target:<14} {mark}", flush=True)
+
+    def note(self, text):
+        self.rows.append((None, text, None, None, None))
+        print(f"       {text}", flush=True)
+
+    def section(self, title):
+        self.rows.append((None, None, title, None, None))
+        print(f"\n{title}", flush=True)
+
+    def markdown(self):
+        lines = [HEAD, f"Measured on {machine()}.\n"]
+        for number, what, value, target, met in self.rows:
+            if what is None:
+                lines.append(f"\n## {value}\n\n| | what | measured | target | |\n|---|---|---|---|---|")
+            elif number is None:
+                lines.append(f"| | *{what}* | | | |")
+            else:
+                lines.append(f"| {number} | {what} | {value} | {target} | {({True: 'met', False: '**missed**', None: ''})[met]} |")
+        return "\n".join(lines) + "\n"
+
+    def svg(self):
+        bars = [(w, v, t, m) for _, w, v, t, m in self.rows if isinstance(v, Ratio) and m is not None]
+        height, step = 46 * len(bars) + 40, 46
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 {height}" font-family="sans-serif" font-size="13">',
+            f'<rect width="860" height="{height}" fill="#fff"/>',
+            '<text x="10" y="22" fill="#555">Each ratio as a part of its target (the line); bars end at the median, whiskers at the quartiles</text>',
+        ]
+        for n, (what, ratio, target, met) in enumerate(bars):
+            limit = float(re.search(r"[\d.]+", target).group())
+            more = target.startswith("≥")
+            x = lambda value: 10 + min(value / limit, 1.6) * 500
+            y = 40 + n * step
+            color = "#2a7f62" if met else "#c0392b"
+            parts += [
+                f'<text x="10" y="{y + 12}">{escape(what)}: {show(ratio.median)} (target {escape(target)})</text>',
+                f'<rect x="10" y="{y + 18}" width="{x(ratio.median) - 10:.0f}" height="12" fill="{color}"/>',
+                f'<line x1="{x(ratio.low):.0f}" x2="{x(ratio.high):.0f}" y1="{y + 24}" y2="{y + 24}" stroke="#222"/>',
+                f'<line x1="510" x2="510" y1="{y + 15}" y2="{y + 33}" stroke="#222" stroke-width="2"/>',
+                f'<text x="830" y="{y + 28}" text-anchor="end" fill="#555">{"more is better" if more else "less is better"}</text>',
+            ]
+        return "\n".join([*parts, "</svg>"]) + "\n"
+
+    def write(self):
+        docs = PROJECT / "docs"
+        docs.mkdir(exist_ok=True)
+        (docs / "benchmarks.md").write_text(self.markdown())
+        (docs / "benchmarks.svg").write_text(self.svg())
+
+
+HEAD = """# Benchmarks
+
+`benches/run` makes this page and [the picture](benchmarks.svg). Only ratios count: absolute times of one machine drift by a third within
+an hour. So every ratio is of two programs run by turns in one go and pinned to one CPU; given are the ratio of the medians and,
+in brackets, the quartiles of the ratios of neighbours. The C programs of `benches/c` do the same durable writes with the fewest
+system calls and nothing else, linked statically with musl, as our release build is
+(`cargo build --release --target x86_64-unknown-linux-musl`).
+
+![Ratios and their targets](benchmarks.svg)
+"""
+
+
+def machine():
+    def first(*command):
+        try:
+            return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0].strip()
+        except (OSError, IndexError):
+            return f"no {command[0]}"
+
+    model = next((row.split(":")[1].strip() for row in open("/proc/cpuinfo") if row.startswith("model name")), platform.machine())
+    virtual = "a virtual machine" if "hypervisor" in open("/proc/cpuinfo").read() else "a machine"
+    kind = first("stat", "-f", "-c", "%T", PROJECT)
+    return (
+        f"{virtual} with {os.cpu_count()} CPUs ({model}), {platform.system()} {platform.release().split('-')[0]}, {kind}, "
+        f"{first('rustc', '--version')}, {first('musl-gcc', '--version')}, {first('valgrind', '--version')}, {first('jq', '--version')}"
+    )

@@ -1,0 +1,108 @@
+"""The supervisor: what it needs beside the agent, how fast it reads, how soon its events can be read; and many rounds."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+
+from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, memory_of, musl, out, show, wake_ups
+from programs import POST, questions
+from watching import Listener, Watcher, prepare, settle
+
+
+def supervisor(table):
+    with Mailbox() as m:
+        prepare(m, 1, 'BENCH_HOLD = "4000"\n')
+        os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
+        with Listener(m):
+            run = subprocess.Popen([musl("relaunch"), "w0"], env=m.env, cwd=m.folder, stdout=subprocess.DEVNULL)
+            time.sleep(2)
+            total, own = memory_of(run.pid)
+            before = wake_ups(run.pid)
+            time.sleep(1)
+            table.row("9", "supervisor's memory beside the agent", f"{total} KiB, own {own}", "≤ 1024 KiB", total <= 1024)
+            table.note(f"the supervisor of a silent agent wakes up {wake_ups(run.pid) - before} times a second")
+            run.wait()
+
+
+def normalize(table):
+    text = out(musl("examples/normalize"))
+    pairs = [tuple(map(float, row.split())) for row in text.splitlines()]
+    ratio = Ratio(Times([ours for ours, _ in pairs]), Times([bare for _, bare in pairs]))
+    table.row("9", "reading and normalizing stream-json / serde_json parsing the same bytes", ratio, "≤ 1.5", ratio.median <= 1.5)
+
+
+def events(table):
+    """The agent writes the time into its words; the reader compares it with its own clock."""
+    with Mailbox() as m:
+        prepare(m, 1, 'BENCH_LINES = "200"\n')
+        os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
+        Listener(m).__enter__()
+        run = subprocess.Popen([musl("relaunch"), "w0"], env=m.env, cwd=m.folder, stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        reader = subprocess.Popen([musl("relaunch"), "events", "-f", "w0"], env=m.env, cwd=m.folder, stdout=subprocess.PIPE, text=True)
+        late, begun = [], time.monotonic_ns()
+        for line in reader.stdout:
+            now = time.monotonic_ns()
+            at = re.search(r"at (\d+)\.", line)
+            # What was written before the reader came is no measure.
+            if at and int(at[1]) > begun:
+                late.append((now - int(at[1])) / 1000)
+        run.wait(), reader.wait()
+        times = Times(late)
+        table.row("9", "agent's write → the line read from `relaunch events -f`, p50", f"{times.median / 1000:.2f} ms", "≤ 1 ms", times.median <= 1000)
+        table.note(f"{times}, p99 {show(times.p(99))} µs, {len(late)} lines")
+
+
+def resuming(table, rounds):
+    with Mailbox() as m:
+        prepare(m, rounds)
+        for n in range(rounds):
+            os.rename(m.folder / "staged" / f"w{n}.json", m.root / "answered" / f"w{n}.json")
+        Listener(m).__enter__()
+        alone, ours = alternate(m, rounds, [c("agent")], [musl("relaunch"), "w{}"])
+        extra = (ours.median - alone.median) / 1000
+        table.row("10", "`relaunch ID` − the agent alone", f"{extra:.2f} ms", "≤ 5 ms", extra <= 5)
+
+
+def history(table, many, rounds):
+    """The same steps with little and with much history, by turns."""
+    with Mailbox() as little, Mailbox() as much:
+        fill_closed(much, many)
+        both = [["--mailbox", m.root] for m in (little, much)]
+        few, lots = alternate(little, rounds, *[[musl("ask-post"), *box, *POST, "p{}"] for box in both])
+        ratio = Ratio(lots, few)
+        table.row("S", f"ask-post with {many} rounds of history / with none", ratio, "≤ 1.1", ratio.median <= 1.1)
+        few, lots = alternate(little, rounds, *[[musl("ask-answer"), *box, "p{}", "merge"] for box in both])
+        ratio = Ratio(lots, few)
+        table.row("S", f"ask-answer with {many} rounds of history / with none", ratio, "≤ 1.1", ratio.median <= 1.1)
+
+
+def fill_closed(m, count):
+    questions(m, 1, "old", checkpoint=False)
+    template = json.loads((m.root / "pending" / "old0.json").read_text())
+    for n in range(count):
+        qid = f"01900000-0000-7000-8000-{n:012x}"
+        (m.root / "closed" / f"done{n}.{qid}.json").write_text(dump(template | {"workflow_id": f"done{n}", "question_id": qid}))
+    out("sync")
+
+
+def growth(table, rounds):
+    """One watcher, many rounds: its memory after the first tenth and at the end."""
+    with Mailbox() as m:
+        prepare(m, 0)
+        Listener(m).__enter__()
+        sizes, step = [], max(rounds // 10, 1)
+        with Watcher(m, musl("relaunch"), "watch") as w:
+            for turn in range(10):
+                questions(m, step, f"t{turn}-", checkpoint=False)
+                for n in range(step):
+                    m.run(musl("ask-answer"), f"t{turn}-{n}", "merge")
+                while any((m.root / "answered").iterdir()) or any((m.root / "running").iterdir()):
+                    time.sleep(0.05)
+                settle(w.pid)
+                sizes.append(memory_of(w.pid)[0])
+        table.row("8", f"watcher's memory after {rounds} rounds / after {step}", f"{sizes[-1] / sizes[0]:.2f}", "≤ 1.1", sizes[-1] <= 1.1 * sizes[0])
+        table.note(", ".join(map(str, sizes)) + " KiB")

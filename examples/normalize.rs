@@ -1,0 +1,58 @@
+//! Measures reading and normalizing an agent's stream beside a bare `serde_json` parse of the same bytes: one line a round,
+//! nanoseconds of each. `benches/run` makes a ratio of them.
+
+use std::fs;
+use std::hint::black_box;
+use std::time::Instant;
+
+use askbox::agent::lines::Lines;
+use askbox::agent::stream::{Interpreter, Signal};
+use askbox::run::events::EventWriter;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut bytes = Vec::new();
+    let mut paths: Vec<_> =
+        fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/streams"))?.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    for path in paths {
+        bytes.extend(fs::read(path)?);
+    }
+    let stream = bytes.repeat((4 << 20) / bytes.len() + 1);
+    for round in 0..40 {
+        let (ours, bare) = if round % 2 == 0 {
+            let ours = normalize(&stream)?;
+            (ours, parse(&stream)?)
+        } else {
+            let bare = parse(&stream)?;
+            (normalize(&stream)?, bare)
+        };
+        println!("{ours} {bare}");
+    }
+    Ok(())
+}
+
+/// As the supervisor does it, but for the disk: lines, signals, events as JSON Lines.
+fn normalize(stream: &[u8]) -> std::io::Result<u128> {
+    let begin = Instant::now();
+    let mut lines = Lines::new(stream);
+    let mut interpreter = Interpreter::new();
+    let mut writer = EventWriter::new(std::io::sink());
+    while let Some(line) = lines.next_line()? {
+        for signal in interpreter.feed(&line) {
+            if let Signal::Event(kind) = signal {
+                writer.append(chrono::Utc::now(), &kind)?;
+            }
+        }
+    }
+    black_box(writer.last_seq());
+    Ok(begin.elapsed().as_nanos())
+}
+
+fn parse(stream: &[u8]) -> serde_json::Result<u128> {
+    let begin = Instant::now();
+    for line in stream.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        // A torn line is part of the fixtures.
+        drop(black_box(serde_json::from_slice::<serde_json::Value>(line)));
+    }
+    Ok(begin.elapsed().as_nanos())
+}
