@@ -9,7 +9,7 @@ use askbox::run::{launch, recovery};
 use askbox::surface::program;
 use askbox::surface::relaunch::args::{Args, Command};
 use askbox::surface::relaunch::chain::{self, Spawn};
-use askbox::surface::relaunch::{deliver, follow, service, table, view};
+use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 
 fn main() -> ExitCode {
     // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
@@ -34,7 +34,8 @@ fn run(args: Args) -> Result<u8> {
         }
         (None, Some(command)) => match command {
             Command::Watch { poll } => service::watch(&Mailbox::locate(args.common.mailbox.as_deref())?, poll.as_deref()),
-            Command::Status { id, follow } => {
+            Command::Status { summary: true, .. } => monitor::show(&mailbox()?, json),
+            Command::Status { id, follow, .. } => {
                 let id = id.as_deref().map(program::workflow).transpose()?;
                 let show = if follow { view::follow } else { table::show };
                 show(&mailbox()?, id.as_ref(), json)

@@ -36,6 +36,8 @@ pub mod config;
 #[cfg(feature = "relaunch")]
 pub mod hints;
 #[cfg(feature = "relaunch")]
+pub mod log;
+#[cfg(feature = "relaunch")]
 pub mod run;
 #[cfg(feature = "relaunch")]
 pub mod watch;

@@ -169,7 +169,10 @@ impl Storm {
         let violations: Vec<_> = log.iter().filter(|l| l.starts_with("violation")).collect();
         assert!(violations.is_empty(), "two agents of one round lived at once: {violations:?}");
         let shown = self.per_round(&log, "shown");
-        assert!(shown.values().all(|n| *n == 1), "a model was shown an answer twice");
+        if let Some((round, times)) = shown.iter().find(|(_, n)| **n != 1) {
+            let lines: Vec<_> = log.iter().filter(|l| l.contains(round.as_str())).collect();
+            panic!("a model was shown an answer {times} times: {lines:#?}");
+        }
         assert_eq!(self.place.orphans(), [], "processes of runs live");
     }
 

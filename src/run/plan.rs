@@ -46,6 +46,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         ended_at: None,
         retry_at: None,
         why: None,
+        failure: None,
         result: None,
         cost_usd: None,
     })

@@ -23,5 +23,7 @@ pub mod relaunch;
 pub mod saving;
 #[cfg(feature = "schema")]
 pub mod schema;
+#[cfg(feature = "askbox")]
+pub mod service_files;
 pub mod show;
 pub mod wait;

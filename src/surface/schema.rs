@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
+use crate::agent::events::Event;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{IoContext, Result};
@@ -12,9 +13,11 @@ use crate::mailbox::audit::Entry;
 use crate::mailbox::awaits::Await;
 use crate::mailbox::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
-use crate::run::events::Event;
+use crate::run::costs::Booking;
 use crate::run::record::Run;
 use crate::run::status::Status;
+use crate::watch::breaker::Breaker;
+use crate::watch::summary::Summary;
 
 /// Every document's name and schema. Unknown fields are allowed everywhere but in `config`: they are kept.
 #[must_use]
@@ -30,6 +33,9 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("event", of::<Event>()),
         ("audit", of::<Entry>()),
         ("status", of::<Status>()),
+        ("summary", of::<Summary>()),
+        ("cost", of::<Booking>()),
+        ("breaker", of::<Breaker>()),
     ]
 }
 

@@ -30,7 +30,7 @@ impl Watch<'_> {
 
     fn woken(&mut self, runs: Vec<Run>) {
         for run in runs {
-            (self.say)(&format!("woken     {}", run.workflow_id));
+            tracing::info!(event = "woken", workflow = %run.workflow_id, "what it started has ended");
             let round = run.round();
             if !self.live.contains(&round) && !self.ready.iter().any(|r| r.round() == round) {
                 self.ready.push_back(run);

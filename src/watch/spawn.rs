@@ -22,7 +22,9 @@ impl Watch<'_> {
         match spawned {
             Ok(mut child) => {
                 self.live.insert(round.clone());
-                (self.say)(&format!("launched  {}  attempt {}, session {}", round.workflow, run.attempt, run.session_id));
+                let (attempt, session) = (run.attempt, run.session_id);
+                tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
+                self.launched(&run);
                 let sender = self.sender.clone();
                 std::thread::spawn(move || {
                     let _ = child.wait();
@@ -82,7 +84,7 @@ impl Watch<'_> {
                     let _ = child.wait();
                 });
             }
-            Err(e) => (self.say)(&format!("error: notify.command: {program}: {e}")),
+            Err(e) => tracing::error!("notify.command: {program}: {e}"),
         }
     }
 }

@@ -70,3 +70,14 @@ fn a_stopped_tree_wakes_nobody_and_goes_on_from_its_leaf() {
     assert_eq!(tree.result("middle"), "after all");
     assert_eq!(tree.result("root"), "after all");
 }
+
+#[test]
+fn nothing_is_spawned_on_a_day_whose_budget_is_used_up() {
+    let tree = Tree::with("[limits]\nday_cost = 0.005\n");
+    tree.does("first", "echo done");
+    assert_eq!(tree.spawn("first"), "done");
+    let output = tree.home.run("relaunch", &["spawn", "-w", "second", "--prompt", "go"]);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("limits.day_cost = 0.005 USD is used up"));
+    assert_eq!((tree.launches("second"), tree.home.run("relaunch", &["status", "second"]).status.code()), (0, Some(3)));
+}

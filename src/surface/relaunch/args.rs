@@ -73,13 +73,17 @@ Several watchers on one mailbox are safe: each answer is claimed once.")]
   $ relaunch status
   $ relaunch status docs-42 --json | jq -r '.state, .live.words'
   $ relaunch status -f
+  $ relaunch status --summary --json | jq .queue
 
 A live run also says what it does: starting, thinking, tool:NAME (12s), throttled(529, retry 3, 4.2s),
 silent 40s, asking, finished.
 
-States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
+States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
+        /// Everything at a glance, for monitoring: counts, the oldest question, whether the queue is paused, the day's costs
+        #[arg(long, conflicts_with = "id")]
+        summary: bool,
         /// The workflow; all that are not over where it is left out
         id: Option<String>,
         /// Keep the view up to date until Ctrl-C; with --json, one object for every change

@@ -25,7 +25,7 @@ use crate::run::task::{self, Task};
 use crate::signals::{Signal, quoted};
 use crate::surface::program;
 use crate::time;
-use crate::watch::presence;
+use crate::watch::{gate, presence};
 
 /// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
 const PATIENCE: Duration = Duration::from_secs(9 * 60);
@@ -65,6 +65,10 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
     if let Some(parent) = &parent {
         bounds::depth(mailbox, bounds, parent)?;
+    }
+    if let Some((until, why)) = gate::day_is_used_up(mailbox, &config, time::now())? {
+        let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+        return Err(Error::conflict(why, hint));
     }
     let task = task(mailbox, &args, &child, parent.as_ref())?;
     let held = match &parent {

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::foreground::{foreground, on_signal};
+use crate::agent::events::EventKind;
 use crate::config::{self, Config};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
@@ -12,7 +13,6 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
 use crate::run::detach;
-use crate::run::events::EventKind;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::run::recovery::{self, Recovered};
 use crate::run::status::{self, Standing};

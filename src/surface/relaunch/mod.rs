@@ -5,6 +5,7 @@ pub mod chain;
 pub mod deliver;
 pub mod follow;
 pub mod foreground;
+pub mod monitor;
 pub mod service;
 pub mod table;
 pub mod view;
