@@ -39,6 +39,8 @@ pub struct Config {
     pub runner: Runners,
     /// `[limits]`
     pub limits: Limits,
+    /// `[chain]`
+    pub chain: Chain,
     /// `[notify]`
     pub notify: Notify,
     /// `[log]`
@@ -148,7 +150,7 @@ pub struct Runner {
 }
 
 fn default_tools() -> Vec<String> {
-    ["Bash(ask-post:*)", "Bash(checkpoint:*)"].map(String::from).to_vec()
+    crate::agent::claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec()
 }
 
 /// `[limits]`: where a run ends that does not end by itself.
@@ -186,6 +188,23 @@ impl Default for Limits {
             workflow_cost: 0.0,
             day_cost: 0.0,
         }
+    }
+}
+
+/// `[chain]`: how far a tree of workflows may grow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Chain {
+    /// Levels, the first one included.
+    pub max_depth: usize,
+    /// For how many children one workflow may wait.
+    pub max_children: usize,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { max_depth: 8, max_children: 16 }
     }
 }
 
@@ -266,7 +285,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.permission_mode", "\"\"", "--permission-mode; \"\" is the agent's own default"),
     (
         "runner.*.allowed_tools",
-        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\"]",
+        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\", \"Bash(relaunch spawn:*)\", \"Bash(relaunch resume:*)\"]",
         "what the agent may call without asking; everything else that needs a permission is refused",
     ),
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),
@@ -278,6 +297,8 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.run_cost", "0.0", "US dollars for one answer, all its attempts together; then it is parked, its session kept; 0 is no limit"),
     ("limits.workflow_cost", "0.0", "US dollars for one workflow, all its answers together; then the same"),
     ("limits.day_cost", "0.0", "US dollars for all runs of a day (UTC); then nothing is launched until the next"),
+    ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
+    ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
     ("log.format", "\"text\"", "the watcher's log on standard error: \"text\", or \"json\" for one object a line"),
     ("metrics.file", "\"\"", "a file with the figures for Prometheus's textfile collector, replaced whenever they change; \"\" is none"),
@@ -339,6 +360,8 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.max_concurrent", config.relaunch.max_concurrent > 0)?;
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
+    at_least_one("chain.max_depth", config.chain.max_depth > 0)?;
+    at_least_one("chain.max_children", config.chain.max_children > 0)?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
     at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
     at_least_one("relaunch.breaker_window", !config.relaunch.breaker_window.0.is_zero())?;

@@ -21,6 +21,7 @@ use crate::run::recovery::{self, Recovered};
 use crate::time::{self, Time};
 
 pub mod breaker;
+mod chains;
 mod dates;
 pub mod gate;
 mod metrics;
@@ -99,6 +100,8 @@ pub struct Watch<'a> {
     timers: std::collections::BTreeSet<Timer>,
     /// Answered workflows that wait for the end of another workflow's run.
     behind: Vec<(RoundId, WorkflowId)>,
+    /// Workflows that something happened to: somebody may wait for them.
+    chains: std::collections::BTreeSet<WorkflowId>,
     /// When to look again at a path.
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
@@ -146,6 +149,7 @@ impl<'a> Watch<'a> {
             live: HashSet::new(),
             timers: std::collections::BTreeSet::new(),
             behind: Vec::new(),
+            chains: std::collections::BTreeSet::new(),
             looks: HashMap::new(),
             sweep: Vec::new(),
             known: HashMap::new(),
@@ -186,6 +190,7 @@ impl<'a> Watch<'a> {
             self.sweep_some();
             self.look_again();
             self.dates();
+            self.settle_chains();
             if Instant::now() >= self.next_look_around {
                 self.look_everywhere(false, self.poll);
             }
@@ -209,6 +214,7 @@ impl<'a> Watch<'a> {
                 self.live.remove(&round);
                 self.ended(&round);
                 self.recover(&round);
+                self.chains.insert(round.workflow.clone());
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
                 let behind = std::mem::take(&mut self.behind);
@@ -250,6 +256,7 @@ impl<'a> Watch<'a> {
         for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
             self.enqueue(&workflow);
         }
+        self.settle_all_chains()?;
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             // Bodies are read later, when nothing else is to be done.
@@ -287,16 +294,23 @@ impl<'a> Watch<'a> {
         let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return };
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
         match folder {
-            Some(Folder::Pending) => self.take_in(name, true),
+            Some(Folder::Pending) => {
+                self.chains.extend(WorkflowId::from_file_name(name));
+                self.take_in(name, true);
+            }
             Some(Folder::Answered) => {
                 if let Some(workflow) = WorkflowId::from_file_name(name) {
                     self.enqueue(&workflow);
                 }
             }
-            Some(Folder::Running) => match RoundId::from_file_name(name) {
-                Some(round) if !self.live.contains(&round) => self.recover(&round),
-                _ => {}
-            },
+            Some(Folder::Running) => {
+                if let Some(round) = RoundId::from_file_name(name).filter(|r| !self.live.contains(r)) {
+                    self.recover(&round);
+                    self.chains.insert(round.workflow);
+                }
+            }
+            // The last of its waits is over, however that came.
+            Some(Folder::Awaits) => self.chains.extend(name.parse().ok()),
             Some(Folder::Timers) => {
                 if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
                     self.timers.insert(timer);
@@ -399,7 +413,7 @@ impl<'a> Watch<'a> {
 
     /// Launches what may be launched, up to the cap, the recovered first.
     fn launch(&mut self) {
-        while self.live.len() < self.config.relaunch.max_concurrent && self.something_waits() && self.may_launch() {
+        while self.at_work() < self.config.relaunch.max_concurrent && self.something_waits() && self.may_launch() {
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;

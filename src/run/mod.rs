@@ -10,6 +10,7 @@
 mod attend;
 pub mod claim;
 pub mod costs;
+pub mod detach;
 pub mod ending;
 pub use crate::agent::events;
 pub mod failure;

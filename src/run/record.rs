@@ -89,6 +89,12 @@ pub struct Run {
     /// Which runner of the configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
+    /// The agent definition that the session runs as, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The model, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Where the agent runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,

@@ -11,7 +11,7 @@ use super::tail::{Next, RoundEvents};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, Question, close, intake, list};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, close, intake, list};
 use crate::time::{self, Time};
 
 /// Kept of the agent's last words, in characters.
@@ -42,6 +42,8 @@ pub enum Standing {
     Parked,
     /// Stopped; goes on where it was.
     Interrupted,
+    /// Its turn is over; it waits for what it started.
+    Awaiting,
     /// The answer reached the agent.
     Delivered,
     /// Taken back.
@@ -71,6 +73,7 @@ impl Standing {
             Self::Orphaned => "orphaned",
             Self::Parked => "parked",
             Self::Interrupted => "interrupted",
+            Self::Awaiting => "awaiting",
             Self::Delivered => "delivered",
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
@@ -200,6 +203,13 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             out.extend(shown(&workflow, status));
         }
     }
+    for parent in awaits::parents(mailbox)? {
+        if !out.contains_key(&parent)
+            && let Ok(status) = of(mailbox, &parent)
+        {
+            out.insert(parent, status);
+        }
+    }
     Ok(out.into_values().collect())
 }
 
@@ -223,6 +233,8 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
 }
 
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    // Before the rounds: what ends a wait makes a round first.
+    let waits = awaits::of_parent(mailbox, workflow)?;
     let found = close::latest_round(mailbox, workflow)
         .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
@@ -233,7 +245,13 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
-    of_round(mailbox, found.folder, &found.round, &found.document.typed)
+    let status = of_round(mailbox, found.folder, &found.round, &found.document.typed)?;
+    if status.state != Standing::Delivered || waits.is_empty() {
+        return Ok(status);
+    }
+    let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
+    // What it said when it ended its turn is no result.
+    Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
 }
 
 fn blank(workflow: &WorkflowId) -> Status {

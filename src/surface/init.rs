@@ -26,6 +26,7 @@ pub fn programs() -> [Command; 5] {
 pub fn run(args: &Init) -> Result<u8> {
     match (args.completions, &args.man) {
         _ if args.print => program::print(&config::template())?,
+        _ if args.claude_md => program::print(super::claude_md::SECTION)?,
         _ if args.service => service_files::write(args.force)?,
         (Some(shell), _) => program::print(&completions(shell)?)?,
         (None, Some(dir)) => man(dir)?.iter().try_for_each(|page| program::print_value(&page.display().to_string()))?,

@@ -4,6 +4,8 @@ pub mod answering;
 pub mod args;
 pub mod ask_user;
 #[cfg(feature = "askbox")]
+pub mod claude_md;
+#[cfg(feature = "askbox")]
 pub mod demo;
 #[cfg(feature = "askbox")]
 pub mod doctor;

@@ -10,6 +10,7 @@ use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{IoContext, Result};
 use crate::mailbox::audit::Entry;
+use crate::mailbox::awaits::Await;
 use crate::mailbox::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
 use crate::run::costs::Booking;
@@ -26,6 +27,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("answer", of::<Answer>()),
         ("checkpoint", of::<Checkpoint>()),
         ("workflow", of::<Workflow>()),
+        ("await", of::<Await>()),
         ("run", of::<Run>()),
         ("config", closed(of::<Config>())),
         ("event", of::<Event>()),

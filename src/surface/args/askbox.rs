@@ -92,8 +92,8 @@ pub struct Doctor {
 
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("what").args(["print", "completions", "man"])))]
-#[command(group(clap::ArgGroup::new("kind").args(["print", "completions", "man", "service"])))]
+#[command(group(clap::ArgGroup::new("what").args(["print", "completions", "man", "claude_md"])))]
+#[command(group(clap::ArgGroup::new("kind").args(["print", "completions", "man", "service", "claude_md"])))]
 pub struct Init {
     /// Print the configuration file instead of writing it
     #[arg(long)]
@@ -110,4 +110,7 @@ pub struct Init {
     /// Write the man pages of all programs into a folder
     #[arg(long, value_name = "DIR")]
     pub man: Option<PathBuf>,
+    /// Print a section for a CLAUDE.md: how agents start each other, ask, and end their turns
+    #[arg(long)]
+    pub claude_md: bool,
 }
