@@ -77,7 +77,9 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
     let page = std::fs::read_to_string(scene.file("man/man1/checkpoint-get.1")).unwrap();
     assert!(page.contains("checkpoint\\-get") && page.contains("dotted path"), "{page}");
     for path in pages.lines() {
-        let Ok(rendered) = Command::new("man").args(["--warnings=w", "-l", path]).current_dir(scene.root()).output() else {
+        let Ok(rendered) =
+            Command::new("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]).current_dir(scene.root()).output()
+        else {
             eprintln!("man is missing: the pages were not rendered");
             return;
         };
