@@ -285,7 +285,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("runner.*.permission_mode", "\"\"", "--permission-mode; \"\" is the agent's own default"),
     (
         "runner.*.allowed_tools",
-        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\", \"Bash(relaunch spawn:*)\", \"Bash(relaunch resume:*)\"]",
+        "[\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\"]",
         "what the agent may call without asking; everything else that needs a permission is refused",
     ),
     ("runner.*.dangerously_skip_permissions", "false", "bypass every permission check"),

@@ -11,11 +11,9 @@ use serde_json::{Value, json};
 const SUPERVISED: [&str; 8] =
     ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
 
-/// What every agent may run without being asked: how it asks, how it saves its state, how it starts another one. The last
-/// gives it nothing that it has not: a child runs under the same configuration, in the same folder or below, within
-/// `chain.max_depth` and `chain.max_children`; and subagents of its own it may start anyway.
-pub const DEFAULT_ALLOWED_TOOLS: [&str; 4] =
-    ["Bash(ask-post:*)", "Bash(checkpoint:*)", "Bash(relaunch spawn:*)", "Bash(relaunch resume:*)"];
+/// What every agent may run without being asked: how it asks, and how it saves its state. Chains need one more rule from the
+/// operator, `Bash(relaunch spawn:*)`.
+pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoint:*)"];
 
 /// The variable that names the folder of settings and sessions.
 pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
@@ -251,8 +249,6 @@ mod tests {
                 "acceptEdits",
                 "--allowedTools=Bash(ask-post:*)",
                 "--allowedTools=Bash(checkpoint:*)",
-                "--allowedTools=Bash(relaunch spawn:*)",
-                "--allowedTools=Bash(relaunch resume:*)",
                 "--settings",
                 r#"{"hooks":{}}"#,
                 "--model",

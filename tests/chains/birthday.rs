@@ -8,6 +8,7 @@ const FILES: [&str; 4] = ["ins1-a.md", "ins2-sa.md", "ins3-ssa.md", "ins4-sssa.m
 #[test]
 fn the_birthday_travels_from_the_leaf_to_the_root_for_one_turn_a_level_and_waiting_costs_nothing() {
     let mut service = Service::new();
+    service.configure("[runner.claude]\nallowed_tools = [\"Bash(ask-post:*)\", \"Bash(relaunch spawn:*)\"]\n");
     let seed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seed");
     for (n, file) in FILES.iter().enumerate() {
         let path = service.home.work().join(file);
