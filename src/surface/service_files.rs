@@ -68,8 +68,8 @@ Documentation=man:relaunch(1)
 
 [Service]
 Type=notify
-# It is ready once it has looked around, and that can wait for a mailbox to appear.
-TimeoutStartSec=infinity
+# A first look around a large mailbox on a cold disk takes its time.
+TimeoutStartSec=5min
 ExecStart={program} watch
 {environment}
 Restart=on-failure
@@ -201,7 +201,7 @@ mod tests {
         let unit = service("/opt/askbox/relaunch").systemd().unwrap();
         for line in [
             "Type=notify",
-            "TimeoutStartSec=infinity",
+            "TimeoutStartSec=5min",
             "KillMode=process",
             "Restart=on-failure",
             "RestartPreventExitStatus=2 5",
