@@ -89,10 +89,8 @@ impl ClaudeHome {
 
     /// Puts a shell script on the agent's PATH.
     pub fn add_script(&self, name: &str, body: &str) {
-        use std::os::unix::fs::PermissionsExt;
         let path = self.bin().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("a script");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("its mode");
+        super::program::write(&path, &format!("#!/bin/sh\n{body}\n"));
     }
 
     /// The complete environment: to be set after wiping the tester's own.

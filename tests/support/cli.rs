@@ -1,6 +1,9 @@
 //! A mailbox of its own, and the programs as a shell sees them.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "program.rs"]
+pub mod program;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt;
@@ -88,8 +91,8 @@ impl Scene {
     pub fn run_as(&self, uid: u32, script: &str) -> Ran {
         let programs = self.file("bin");
         std::fs::create_dir_all(&programs).unwrap();
-        for program in [env!("CARGO_BIN_EXE_ask-post"), env!("CARGO_BIN_EXE_ask-answer"), env!("CARGO_BIN_EXE_checkpoint")] {
-            std::fs::copy(program, programs.join(Path::new(program).file_name().unwrap())).unwrap();
+        for binary in [env!("CARGO_BIN_EXE_ask-post"), env!("CARGO_BIN_EXE_ask-answer"), env!("CARGO_BIN_EXE_checkpoint")] {
+            program::copy(Path::new(binary), &programs.join(Path::new(binary).file_name().unwrap()));
         }
         let mut command = self.command(script);
         command.env("PATH", format!("{}:/usr/bin:/bin", programs.display())).uid(uid).gid(uid);

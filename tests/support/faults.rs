@@ -2,6 +2,9 @@
 //! Each test file uses its own part of it.
 #![allow(dead_code, reason = "shared by test files that each use a part")]
 
+#[path = "program.rs"]
+mod program;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -47,8 +50,7 @@ impl Place {
         std::fs::create_dir_all(place.root.join("agent/claude/projects/p")).expect("agent's folder");
         // A shell reads its script while it runs it: written once, before anybody runs it.
         let script = place.root.join("agent/agent.sh");
-        std::fs::write(&script, format!("{AGENT}\n{body}\nfinish\n")).expect("agent");
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("agent's mode");
+        program::write(&script, &format!("{AGENT}\n{body}\nfinish\n"));
         place.configure("");
         place
     }

@@ -9,6 +9,7 @@ pub mod claude;
 mod http;
 #[allow(dead_code)]
 pub mod live;
+mod program;
 #[allow(dead_code)]
 mod script;
 #[cfg(feature = "relaunch")]
