@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use askbox::chain::tree;
 use askbox::error::{Error, Result};
 use askbox::id::{QuestionId, WorkflowId};
 use askbox::mailbox::{Answer, AnswerValue, Mailbox, answer, close};
@@ -26,7 +27,16 @@ fn run(args: AskAnswer) -> Result<u8> {
             let id = program::workflow(id)?;
             give(&args, &args.common.open()?, &id, round_id(round.as_deref())?, Answer::declined(note.clone(), by, CHANNEL))?;
         }
-        Some(Command::Cancel { id, why }) => {
+        Some(Command::Cancel { id, why, tree: true }) => {
+            let id = program::workflow(id)?;
+            let withdrawn = tree::cancel(&args.common.open()?, &id, &by, why.as_deref())?;
+            if args.common.json {
+                program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}))?;
+            } else {
+                program::print_words(&format!("{id}: cancelled with all below it; {} questions taken back\n", withdrawn.len()))?;
+            }
+        }
+        Some(Command::Cancel { id, why, tree: false }) => {
             let round = close::withdraw(&args.common.open()?, &program::workflow(id)?, &by, why.clone())?;
             if args.common.json {
                 program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}))?;

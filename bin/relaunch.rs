@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use askbox::error::{Error, Result};
+use askbox::id::WorkflowId;
 use askbox::mailbox::Mailbox;
 use askbox::run::{launch, recovery};
 use askbox::surface::program;
 use askbox::surface::relaunch::args::{Args, Command};
-use askbox::surface::relaunch::{deliver, follow, service, table, view};
+use askbox::surface::relaunch::chain::{self, Spawn};
+use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 
 fn main() -> ExitCode {
     // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
@@ -32,7 +34,8 @@ fn run(args: Args) -> Result<u8> {
         }
         (None, Some(command)) => match command {
             Command::Watch { poll } => service::watch(&Mailbox::locate(args.common.mailbox.as_deref())?, poll.as_deref()),
-            Command::Status { id, follow } => {
+            Command::Status { summary: true, .. } => monitor::show(&mailbox()?, json),
+            Command::Status { id, follow, .. } => {
                 let id = id.as_deref().map(program::workflow).transpose()?;
                 let show = if follow { view::follow } else { table::show };
                 show(&mailbox()?, id.as_ref(), json)
@@ -43,8 +46,17 @@ fn run(args: Args) -> Result<u8> {
                 let workflow = workflow.as_deref().map(program::workflow).transpose()?;
                 deliver::run_task(&args.common.open_or_create()?, &file, workflow, json || stream)
             }
-            Command::Stop { id, grace, report, now } => {
-                deliver::stop(&mailbox()?, &program::workflow(&id)?, grace.as_deref(), report, now, json)
+            Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
+                let workflow = workflow.as_deref().map(program::workflow).transpose()?;
+                let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
+                chain::spawn(&args.common.open_or_create()?, spawn, json)
+            }
+            Command::Resume { id, timeout } => chain::resume(&mailbox()?, &program::workflow(&id)?, timeout.as_deref(), json),
+            Command::Stop { id, grace, report, now, tree } => {
+                let mailbox = mailbox()?;
+                let stop = |id: &WorkflowId| deliver::stop(&mailbox, id, grace.as_deref(), report, now, json);
+                let id = program::workflow(&id)?;
+                if tree { chain::stop_tree(&mailbox, &id, stop) } else { stop(&id) }
             }
             Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
             Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
@@ -53,8 +65,8 @@ fn run(args: Args) -> Result<u8> {
                 program::print(&format!("dropped {round}\n"))?;
                 Ok(0)
             }
-            Command::Supervise { id, question, attempt } => {
-                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt)
+            Command::Supervise { id, question, attempt, detach } => {
+                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt, detach)
             }
         },
     }

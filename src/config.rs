@@ -39,8 +39,14 @@ pub struct Config {
     pub runner: Runners,
     /// `[limits]`
     pub limits: Limits,
+    /// `[chain]`
+    pub chain: Chain,
     /// `[notify]`
     pub notify: Notify,
+    /// `[log]`
+    pub log: Log,
+    /// `[metrics]`
+    pub metrics: Metrics,
 }
 
 /// `[relaunch]`: when and how answered questions become runs.
@@ -58,6 +64,16 @@ pub struct Relaunch {
     pub backoff: Span,
     /// The longest pause.
     pub backoff_max: Span,
+    /// How long a round may be throttled by the API before it is parked.
+    pub throttle_deadline: Span,
+    /// The same failure so many times in a row parks a round; 0 for never.
+    pub same_failure: u32,
+    /// So many failures within the window pause the queue; 0 for never.
+    pub breaker_failures: u32,
+    /// The window.
+    pub breaker_window: Span,
+    /// The pause before one run is tried.
+    pub breaker_pause: Span,
     /// The template of the fresh prompt; empty for the built-in one.
     pub prompt: String,
     /// Other `CLAUDE_CONFIG_DIR`s that a question may name, beside the watcher's own.
@@ -74,6 +90,11 @@ impl Default for Relaunch {
             attempts: 5,
             backoff: Span(Duration::from_secs(10)),
             backoff_max: Span(Duration::from_secs(15 * 60)),
+            throttle_deadline: Span(Duration::from_secs(12 * 3600)),
+            same_failure: 3,
+            breaker_failures: 10,
+            breaker_window: Span(Duration::from_secs(10 * 60)),
+            breaker_pause: Span(Duration::from_secs(5 * 60)),
             prompt: String::new(),
             config_dirs: Vec::new(),
             cwd_roots: Vec::new(),
@@ -129,7 +150,7 @@ pub struct Runner {
 }
 
 fn default_tools() -> Vec<String> {
-    ["Bash(ask-post:*)", "Bash(checkpoint:*)"].map(String::from).to_vec()
+    crate::agent::claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec()
 }
 
 /// `[limits]`: where a run ends that does not end by itself.
@@ -145,6 +166,14 @@ pub struct Limits {
     pub silent_after: Span,
     /// From a polite stop to the next rung of the ladder.
     pub grace: Span,
+    /// API round trips of one launch; 0 for no limit.
+    pub turns: u32,
+    /// US dollars of one round, all its attempts together; 0 for no limit.
+    pub run_cost: f64,
+    /// US dollars of one workflow, all its rounds together; 0 for no limit.
+    pub workflow_cost: f64,
+    /// US dollars of one day (UTC), everything together; 0 for no limit.
+    pub day_cost: f64,
 }
 
 impl Default for Limits {
@@ -154,7 +183,28 @@ impl Default for Limits {
             silence: Span(Duration::from_secs(3600)),
             silent_after: Span(Duration::from_secs(30)),
             grace: Span(Duration::from_secs(30)),
+            turns: 0,
+            run_cost: 0.0,
+            workflow_cost: 0.0,
+            day_cost: 0.0,
         }
+    }
+}
+
+/// `[chain]`: how far a tree of workflows may grow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Chain {
+    /// Levels, the first one included.
+    pub max_depth: usize,
+    /// For how many children one workflow may wait.
+    pub max_children: usize,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { max_depth: 8, max_children: 16 }
     }
 }
 
@@ -165,6 +215,36 @@ impl Default for Limits {
 pub struct Notify {
     /// Run with the event as its last argument and the question's document on standard input; empty for none.
     pub command: Vec<String>,
+}
+
+/// How the watcher writes its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Log {
+    /// text or json.
+    pub format: LogFormat,
+}
+
+/// `[metrics]`
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Metrics {
+    /// Where the watcher keeps the figures for Prometheus; empty for nowhere.
+    pub file: PathBuf,
 }
 
 /// One key of the file: its path, its default and what it means. `*` stands for a runner's name.
@@ -178,6 +258,19 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("relaunch.attempts", "5", "attempts before a round is parked, visibly, for `relaunch retry`"),
     ("relaunch.backoff", "\"10s\"", "the pause after the first failed attempt; it doubles with each"),
     ("relaunch.backoff_max", "\"15m\"", "the longest pause"),
+    (
+        "relaunch.throttle_deadline",
+        "\"12h\"",
+        "how long a round may wait for an API that is overloaded, limits the rate or cannot be reached; such failures are no attempts",
+    ),
+    ("relaunch.same_failure", "3", "the same failure so many times in a row parks a round, whatever `attempts` says; 0 is never"),
+    (
+        "relaunch.breaker_failures",
+        "10",
+        "so many failed runs within breaker_window, with none delivered, pause the whole queue; 0 is never",
+    ),
+    ("relaunch.breaker_window", "\"10m\"", "see breaker_failures"),
+    ("relaunch.breaker_pause", "\"5m\"", "the pause before one run is tried; it doubles, up to eightfold, while that fails too"),
     (
         "relaunch.prompt",
         "\"\"",
@@ -200,7 +293,15 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.silence", "\"1h\"", "time without a sign of life; then the same"),
     ("limits.silent_after", "\"30s\"", "time without a sign of life before the run is shown as silent"),
     ("limits.grace", "\"30s\"", "from a polite stop to the next rung of the ladder"),
+    ("limits.turns", "0", "API round trips of one launch (--max-turns); 0 is no limit"),
+    ("limits.run_cost", "0.0", "US dollars for one answer, all its attempts together; then it is parked, its session kept; 0 is no limit"),
+    ("limits.workflow_cost", "0.0", "US dollars for one workflow, all its answers together; then the same"),
+    ("limits.day_cost", "0.0", "US dollars for all runs of a day (UTC); then nothing is launched until the next"),
+    ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
+    ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
+    ("log.format", "\"text\"", "the watcher's log on standard error: \"text\", or \"json\" for one object a line"),
+    ("metrics.file", "\"\"", "a file with the figures for Prometheus's textfile collector, replaced whenever they change; \"\" is none"),
 ];
 
 /// A configuration and where it came from.
@@ -259,8 +360,27 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.max_concurrent", config.relaunch.max_concurrent > 0)?;
     at_least_one("relaunch.attempts", config.relaunch.attempts > 0)?;
     at_least_one("limits.run_time", !config.limits.run_time.0.is_zero())?;
+    at_least_one("chain.max_depth", config.chain.max_depth > 0)?;
+    at_least_one("chain.max_children", config.chain.max_children > 0)?;
     at_least_one("limits.silence", !config.limits.silence.0.is_zero())?;
     at_least_one("limits.silent_after", !config.limits.silent_after.0.is_zero())?;
+    at_least_one("relaunch.breaker_window", !config.relaunch.breaker_window.0.is_zero())?;
+    at_least_one("relaunch.breaker_pause", !config.relaunch.breaker_pause.0.is_zero())?;
+    let limits = &config.limits;
+    for (key, usd) in
+        [("limits.run_cost", limits.run_cost), ("limits.workflow_cost", limits.workflow_cost), ("limits.day_cost", limits.day_cost)]
+    {
+        if !usd.is_finite() || usd < 0.0 {
+            return Err(Error::invalid(key, "is no amount of money", "write US dollars such as 2.5; 0 is no limit"));
+        }
+    }
+    if config.metrics.file.components().next().is_some() && !config.metrics.file.is_absolute() {
+        return Err(Error::invalid(
+            "metrics.file",
+            "is no absolute path",
+            "write the whole path, such as /var/lib/node_exporter/askbox.prom",
+        ));
+    }
     config.runner(None).map(drop)
 }
 
@@ -351,48 +471,4 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Loaded> {
-        parse(text.as_bytes(), Path::new("config.toml"))
-    }
-
-    #[test]
-    fn an_unknown_key_names_the_nearest_known_one() {
-        let error = read("[relaunch]\nmax_concurent = 2\n").unwrap_err();
-        assert_eq!(error.to_string(), "config.toml: relaunch.max_concurent: is no known key");
-        assert!(error.hint().contains("`relaunch.max_concurrent`"));
-        assert!(read("[runner.claude]\nprogramm = 'x'\n").unwrap_err().hint().contains("runner.*.program"));
-        assert!(read("[limit]\ngrace = '3s'\n").unwrap_err().hint().contains("limits.grace"));
-    }
-
-    #[test]
-    fn the_written_template_reads_back_with_every_key_uncommented() {
-        assert!(read(&template()).unwrap().set.is_empty());
-        let uncommented: String =
-            template().lines().map(|l| if l.starts_with("# ") { String::new() } else { l.replacen('#', "", 1) + "\n" }).collect();
-        let loaded = read(&uncommented).unwrap();
-        assert_eq!(loaded.set.len(), KEYS.len());
-        let plain = Config::default();
-        assert_eq!(toml::to_string(&loaded.config.relaunch).unwrap(), toml::to_string(&plain.relaunch).unwrap());
-        assert_eq!(toml::to_string(&loaded.config.limits).unwrap(), toml::to_string(&plain.limits).unwrap());
-        assert_eq!(loaded.config.runner(None).unwrap(), plain.runner(None).unwrap());
-    }
-
-    #[test]
-    fn a_wrong_value_names_its_line() {
-        let error = read("[relaunch]\nbackoff = 'soon'\n").unwrap_err();
-        assert!(error.to_string().contains("line 2"), "{error}");
-        assert!(read("[relaunch]\nattempts = 0\n").is_err());
-        assert!(read("[runner]\ndefault = 'codex'\n").is_err());
-    }
-
-    #[test]
-    fn the_pause_doubles_up_to_its_cap() {
-        let relaunch = Relaunch::default();
-        assert_eq!(relaunch.pause(1), Duration::from_secs(10));
-        assert_eq!(relaunch.pause(3), Duration::from_secs(40));
-        assert_eq!(relaunch.pause(60), Duration::from_secs(900));
-    }
-}
+mod tests;

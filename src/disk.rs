@@ -227,6 +227,12 @@ pub fn touch(path: &Path) -> Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).io("create", path)
 }
 
+/// [`touch`], with the time of now.
+pub fn touch_now(path: &Path) -> Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).io("create", path)?;
+    file.set_modified(SystemTime::now()).io("date", path)
+}
+
 /// Removes what [`touch`] made: not synced.
 pub fn untouch(path: &Path) -> Result<()> {
     match fs::remove_file(path) {

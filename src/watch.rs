@@ -20,11 +20,18 @@ use crate::run::record::{Claimant, Run};
 use crate::run::recovery::{self, Recovered};
 use crate::time::{self, Time};
 
+pub mod breaker;
+mod chains;
 mod dates;
+pub mod gate;
+mod metrics;
 pub mod presence;
 mod spawn;
+pub mod summary;
+mod told;
 mod wait;
 
+use told::Told;
 pub use wait::wait_for_mailbox;
 
 /// The longest time between two looks at everything.
@@ -63,9 +70,6 @@ pub enum Left {
     MailboxGone,
 }
 
-/// What a watcher tells, one line each.
-pub type Say<'a> = &'a mut dyn FnMut(&str);
-
 /// What is remembered of a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
@@ -82,7 +86,10 @@ pub struct Watch<'a> {
     identity: wait::Identity,
     inputs: &'a Receiver<Input>,
     sender: Sender<Input>,
-    say: Say<'a>,
+    gate: gate::Gate,
+    metrics: metrics::Metrics,
+    /// What the service manager was told.
+    status: String,
     _hints: Hints,
     _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
@@ -93,10 +100,13 @@ pub struct Watch<'a> {
     timers: std::collections::BTreeSet<Timer>,
     /// Answered workflows that wait for the end of another workflow's run.
     behind: Vec<(RoundId, WorkflowId)>,
+    /// Workflows that something happened to: somebody may wait for them.
+    chains: std::collections::BTreeSet<WorkflowId>,
     /// When to look again at a path.
     looks: HashMap<PathBuf, Instant>,
     /// What of `pending/` the start-up sweep has not read yet.
     sweep: Vec<String>,
+    told: Told,
     /// Questions that were read, by the hash of their name: nobody is told of a question twice.
     known: HashMap<u64, Known>,
     /// No event tells of a change: every file is to be looked at.
@@ -107,14 +117,7 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to watch an open mailbox. After this returns, no answer is missed.
-    pub fn new(
-        mailbox: Mailbox,
-        config: Config,
-        options: &Options,
-        inputs: &'a Receiver<Input>,
-        sender: Sender<Input>,
-        say: Say<'a>,
-    ) -> Result<Self> {
+    pub fn new(mailbox: Mailbox, config: Config, options: &Options, inputs: &'a Receiver<Input>, sender: Sender<Input>) -> Result<Self> {
         let to = sender.clone();
         let root = mailbox.root().to_path_buf();
         let mut hints = Hints::new(options.poll, move |hint| {
@@ -131,11 +134,14 @@ impl<'a> Watch<'a> {
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {
             identity: wait::identity(mailbox.root()).ok_or_else(|| Error::failed("the mailbox vanished", "start the watcher again"))?,
+            told: Told::of(&mailbox),
+            gate: gate::Gate::new(&mailbox, &config),
+            metrics: metrics::Metrics::new(&config),
+            status: String::new(),
             mailbox,
             config,
             inputs,
             sender,
-            say,
             _hints: hints,
             _presence: presence,
             queue: BTreeMap::new(),
@@ -143,6 +149,7 @@ impl<'a> Watch<'a> {
             live: HashSet::new(),
             timers: std::collections::BTreeSet::new(),
             behind: Vec::new(),
+            chains: std::collections::BTreeSet::new(),
             looks: HashMap::new(),
             sweep: Vec::new(),
             known: HashMap::new(),
@@ -155,9 +162,10 @@ impl<'a> Watch<'a> {
     /// Watches until it is told to stop or the mailbox is gone. `ready` is called once, after the first look around.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
         self.roll_forward();
+        self.catch_up();
         self.look_everywhere(true, false);
         self.launch();
-        (self.say)(&format!("watching  {}", self.mailbox.root().display()));
+        tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
@@ -182,17 +190,20 @@ impl<'a> Watch<'a> {
             self.sweep_some();
             self.look_again();
             self.dates();
+            self.settle_chains();
             if Instant::now() >= self.next_look_around {
                 self.look_everywhere(false, self.poll);
             }
             self.launch();
+            self.tell_how_it_stands();
         }
     }
 
     fn next_deadline(&self) -> Instant {
         let now = Instant::now();
         let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
-        self.looks.values().copied().chain(date).fold(self.next_look_around, Instant::min)
+        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline());
+        self.looks.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 
     fn take(&mut self, input: Input) {
@@ -201,7 +212,9 @@ impl<'a> Watch<'a> {
             Input::Hint(Hint::Anywhere) => self.look_everywhere(false, true),
             Input::Ended(round) => {
                 self.live.remove(&round);
+                self.ended(&round);
                 self.recover(&round);
+                self.chains.insert(round.workflow.clone());
                 // What waited for this run to end.
                 self.enqueue(&round.workflow);
                 let behind = std::mem::take(&mut self.behind);
@@ -239,13 +252,18 @@ impl<'a> Watch<'a> {
                 self.recover(&round);
             }
         }
+        self.find_probe();
         for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
             self.enqueue(&workflow);
         }
+        self.settle_all_chains()?;
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             // Bodies are read later, when nothing else is to be done.
             self.sweep = pending;
+            if self.sweep.is_empty() {
+                self.told.mark();
+            }
         } else {
             let names: HashSet<u64> = pending.iter().map(hash).collect();
             let folder = self.mailbox.folder(Folder::Pending);
@@ -263,10 +281,12 @@ impl<'a> Watch<'a> {
     fn sweep_some(&mut self) {
         for _ in 0..SWEEP {
             let Some(name) = self.sweep.pop() else { return };
-            self.take_in(&name, false);
+            let news = self.told.is_news(&self.mailbox.folder(Folder::Pending).join(&name));
+            self.take_in(&name, news);
         }
         if self.sweep.is_empty() {
             self.sweep = Vec::new();
+            self.told.mark();
         }
     }
 
@@ -274,16 +294,23 @@ impl<'a> Watch<'a> {
         let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return };
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
         match folder {
-            Some(Folder::Pending) => self.take_in(name, true),
+            Some(Folder::Pending) => {
+                self.chains.extend(WorkflowId::from_file_name(name));
+                self.take_in(name, true);
+            }
             Some(Folder::Answered) => {
                 if let Some(workflow) = WorkflowId::from_file_name(name) {
                     self.enqueue(&workflow);
                 }
             }
-            Some(Folder::Running) => match RoundId::from_file_name(name) {
-                Some(round) if !self.live.contains(&round) => self.recover(&round),
-                _ => {}
-            },
+            Some(Folder::Running) => {
+                if let Some(round) = RoundId::from_file_name(name).filter(|r| !self.live.contains(r)) {
+                    self.recover(&round);
+                    self.chains.insert(round.workflow);
+                }
+            }
+            // The last of its waits is over, however that came.
+            Some(Folder::Awaits) => self.chains.extend(name.parse().ok()),
             Some(Folder::Timers) => {
                 if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
                     self.timers.insert(timer);
@@ -322,8 +349,13 @@ impl<'a> Watch<'a> {
                         let by = document.typed.asked_by.as_deref().unwrap_or("hand");
                         audit::record(&self.mailbox, Entry::of("posted", &round).by(by).why("a file put into pending/"));
                     }
-                    (self.say)(&format!("asked     {}  {}", round.workflow, crate::text::excerpt(&document.typed.title(), 80)));
+                    let title = crate::text::excerpt(&document.typed.title(), 80);
+                    tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
                     self.notify("asked", &document);
+                    // While the sweep goes on, an unread question may be older than this one.
+                    if self.sweep.is_empty() {
+                        self.told.mark();
+                    }
                 }
             }
             Ok(Taken::Nothing) => {
@@ -332,7 +364,7 @@ impl<'a> Watch<'a> {
             Ok(Taken::Unsettled(wait)) => {
                 self.look_later(self.mailbox.folder(Folder::Pending).join(name), wait + Duration::from_millis(50))
             }
-            Ok(Taken::Quarantined) => (self.say)(&format!("quarantined pending/{}: see quarantine/", crate::text::excerpt(name, 140))),
+            Ok(Taken::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", crate::text::excerpt(name, 140)),
             Err(e) => self.tell(&e),
         }
     }
@@ -375,9 +407,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    fn something_waits(&self) -> bool {
+        !(self.ready.is_empty() && self.queue.is_empty())
+    }
+
     /// Launches what may be launched, up to the cap, the recovered first.
     fn launch(&mut self) {
-        while self.live.len() < self.config.relaunch.max_concurrent {
+        while self.at_work() < self.config.relaunch.max_concurrent && self.something_waits() && self.may_launch() {
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;
@@ -407,8 +443,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tell(&mut self, error: &Error) {
-        (self.say)(&format!("error: {} (hint: {})", crate::text::one_line(&error.to_string()), crate::text::one_line(&error.hint())));
+    fn tell(&self, error: &Error) {
+        crate::log::error(error);
     }
 }
 

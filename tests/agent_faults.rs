@@ -1,7 +1,6 @@
 //! Promise 3 with agents that misbehave: whatever they do, the round is delivered or parked, nothing of them stays behind,
 //! and the supervisor stays small.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]
 mod faults;

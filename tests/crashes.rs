@@ -1,7 +1,6 @@
 //! Promises 2 and 3 when processes die: the watcher, the supervisor, the agent and every pair of them are killed at each step
 //! of a run. What is seen is the table in `docs/reliability.md`; `ASKBOX_WRITE_DOCS=1` writes it anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]
 mod faults;

@@ -77,7 +77,9 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
     let page = std::fs::read_to_string(scene.file("man/man1/checkpoint-get.1")).unwrap();
     assert!(page.contains("checkpoint\\-get") && page.contains("dotted path"), "{page}");
     for path in pages.lines() {
-        let Ok(rendered) = Command::new("man").args(["--warnings=w", "-l", path]).current_dir(scene.root()).output() else {
+        let Ok(rendered) =
+            Command::new("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]).current_dir(scene.root()).output()
+        else {
             eprintln!("man is missing: the pages were not rendered");
             return;
         };
@@ -85,4 +87,15 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
         assert!(rendered.status.success() && complaint.is_empty(), "{path}: {complaint}");
         assert!(text.contains("NAME") && text.contains("SYNOPSIS"), "{path}: {text}");
     }
+}
+
+#[test]
+fn the_section_for_a_claude_md_teaches_the_seeds_three_words_with_our_programs() {
+    let scene = Scene::new();
+    let section = scene.ok("askbox init --claude-md");
+    for (word, command) in [("_spawn_", "relaunch spawn {f}.md"), ("_ask_", "ask-post"), ("_terminate_", "Stop immediately")] {
+        let line = section.lines().find(|l| l.starts_with(&format!("| {word}"))).unwrap_or_else(|| panic!("{word} in {section}"));
+        assert!(line.contains(command), "{line}");
+    }
+    assert!(!scene.file(".config/askbox/config.toml").exists());
 }

@@ -1,7 +1,6 @@
 //! Promises 1, 2 and 4 under SIGKILL: every program is killed right before each of its system calls that changes or opens
 //! anything, one after the other. Whoever comes next, as a user would, must find nothing lost, doubled or torn.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]
 mod faults;

@@ -106,7 +106,7 @@ fn what_the_api_does_not_know_is_not_found_and_its_end_breaks_open_connections()
         String::from_utf8_lossy(&seen).into_owned()
     };
     assert!(exchange("HEAD / HTTP/1.1\r\n\r\n", "\r\n\r\n").contains(" 200 "));
-    assert!(exchange("GET /other HTTP/1.1\r\n\r\n", "\"error\"}").contains(" 404 "));
+    assert!(exchange("GET /other HTTP/1.1\r\n\r\n", "}}").contains(" 404 "));
     let body = r#"{"stream":true,"messages":[{"role":"user","content":"@@[{\"stall\":true}]"}]}"#;
     let length = body.len();
     let post = format!("POST /v1/messages HTTP/1.1\r\ncontent-length: {length}\r\n\r\n{body}");

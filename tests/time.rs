@@ -250,3 +250,23 @@ fn a_watcher_ends_cleanly_while_a_run_goes_on_and_the_next_one_finds_it() {
     assert!(home.told("long", 2).contains("Second?"));
     watcher.stop();
 }
+
+#[test]
+fn a_question_that_came_while_nobody_watched_is_told_of_once_by_the_next_watcher() {
+    let home = Home::new();
+    home.ok("ask-post", &["-w", "first", "Q?"]);
+    let watcher = home.watch();
+    watcher.says("asked     first");
+    watcher.stop();
+    home.ok("ask-post", &["-w", "second", "Q?"]);
+    let watcher = home.watch();
+    watcher.says("asked     second");
+    home.ok("ask-post", &["-w", "third", "Q?"]);
+    watcher.says("asked     third");
+    assert!(watcher.said("asked     first").is_empty(), "told twice");
+    watcher.stop();
+    let watcher = home.watch();
+    home.ok("ask-post", &["-w", "fourth", "Q?"]);
+    watcher.says("asked     fourth");
+    assert!(watcher.said("asked     second").is_empty() && watcher.said("asked     third").is_empty(), "told twice");
+}

@@ -1,6 +1,5 @@
 //! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends that way")]
 
 #[path = "support/faults.rs"]
 mod faults;
@@ -11,7 +10,7 @@ const TRACED: &str = "trace=open,openat,creat,write,pwrite64,fsync,fdatasync,ren
                       mkdir,mkdirat,clone,clone3,vfork,exit_group";
 
 /// What is a hint, a log or a lock: not a document, and rebuilt when it is lost.
-const NOT_DURABLE: [&str; 7] = ["/audit.jsonl", "/locks/", "/timers/", "/events.jsonl", "/stderr.log", "/lock", "/control"];
+const NOT_DURABLE: [&str; 8] = ["/audit.jsonl", "/locks/", "/timers/", "/events.jsonl", "/stderr.log", "/lock", "/control", "/costs/"];
 
 /// One successful system call of the main thread.
 #[derive(Debug)]

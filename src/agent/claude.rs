@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 const SUPERVISED: [&str; 8] =
     ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
 
-/// What every agent may run without being asked: how it asks, and how it saves its state.
+/// What every agent may run without being asked: how it asks, and how it saves its state. Chains need one more rule from the
+/// operator, `Bash(relaunch spawn:*)`.
 pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoint:*)"];
 
 /// The variable that names the folder of settings and sessions.

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::lines::Line;
-use crate::run::events::EventKind;
+use crate::agent::events::EventKind;
 
 mod bounded;
 mod ledger;

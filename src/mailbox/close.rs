@@ -177,24 +177,29 @@ pub fn keep_late_answer(mailbox: &Mailbox, found: &Found, reply: Answer) -> Resu
 /// Reads the names of the whole `closed/` folder: for people, not for the hot path.
 #[must_use]
 pub fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Found> {
-    let mut found = Vec::new();
-    for folder in [Folder::Closed, Folder::Parked, Folder::Running] {
-        let mut here: Vec<_> = super::list::round_names(mailbox, folder).filter(|r| r.workflow == *workflow).collect();
-        here.sort();
-        for round in here {
-            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
-                found.push(Found { folder, round, document });
-            }
-        }
-    }
-    found.sort_by_key(|f| f.document.typed.closed.as_ref().map(|c| c.at).unwrap_or(Time::MAX_UTC));
-    for folder in [Folder::Answered, Folder::Pending] {
+    let mut found: Vec<Found> = Vec::new();
+    // Read in the order in which a round moves, so that one that moves meanwhile is found: at the latest of its places.
+    let mut add = |folder, round: RoundId, document| {
+        found.retain(|f| f.round != round);
+        found.push(Found { folder, round, document });
+    };
+    for folder in [Folder::Pending, Folder::Answered] {
         if let Ok(document) = intake::read_round_file(&mailbox.document(folder, workflow))
             && let Ok(round) = intake::round_of(mailbox, &document.typed)
         {
-            found.push(Found { folder, round, document });
+            add(folder, round, document);
         }
     }
+    for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
+        for round in super::list::round_names(mailbox, folder).filter(|r| r.workflow == *workflow) {
+            if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
+                add(folder, round, document);
+            }
+        }
+    }
+    let place =
+        |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
+    found.sort_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.round.clone()));
     found
 }
 

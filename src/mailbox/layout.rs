@@ -31,11 +31,13 @@ pub enum Folder {
     Timers,
     /// Lock files; they live as long as the mailbox.
     Locks,
+    /// `PARENT/CHILD.json`: who is to be told how another workflow ends.
+    Awaits,
 }
 
 impl Folder {
     /// All of them, in the order of a round's life.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pending,
         Self::Answered,
         Self::Running,
@@ -47,6 +49,7 @@ impl Folder {
         Self::Runs,
         Self::Timers,
         Self::Locks,
+        Self::Awaits,
     ];
 
     /// The folder's name on disk.
@@ -64,6 +67,7 @@ impl Folder {
             Self::Runs => "runs",
             Self::Timers => "timers",
             Self::Locks => "locks",
+            Self::Awaits => "awaits",
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod adopt;
 pub mod answer;
 pub mod audit;
+pub mod awaits;
 pub mod close;
 pub mod intake;
 pub mod layout;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::answer::{Answer, AnswerValue};
+use super::awaits::Ended;
 use super::options::Options;
 use crate::document::Document;
 use crate::error::Result;
@@ -153,6 +154,12 @@ pub struct Question {
     /// Not a question but a task: what `relaunch run` gave its agent to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// Files that the prompt of a task names: its agent may read them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<PathBuf>,
+    /// Not a question but news: how the workflows ended that this one waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Ended>,
     /// The reply, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -255,6 +262,8 @@ impl Question {
             config_dir: None,
             parent: None,
             prompt: None,
+            reads: Vec::new(),
+            results: Vec::new(),
             answer: None,
             closed: None,
             late_answers: Vec::new(),

@@ -38,6 +38,15 @@ pub struct Workflow {
     /// Which runner of the configuration launches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent definition that its sessions run as, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The model, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// When it was given up with the whole tree it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<Time>,
     /// The agent's permission mode, as its stream told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
@@ -67,6 +76,9 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             cwd: None,
             config_dir: None,
             agent: None,
+            role: None,
+            model: None,
+            cancelled: None,
             permission_mode: None,
             created: Some(crate::time::now()),
         })?,

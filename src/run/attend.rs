@@ -63,6 +63,8 @@ pub(super) struct Attendance<'a, 'b> {
     tools: Vec<String>,
     last_sign: Instant,
     silent: Duration,
+    /// How long the API asked to be left alone, the last time.
+    told_to_wait: Option<Duration>,
 }
 
 impl<'a, 'b> Attendance<'a, 'b> {
@@ -84,6 +86,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             silent: config.limits.silent_after.0,
             partial: None,
             refused: false,
+            told_to_wait: None,
         }
     }
 
@@ -150,6 +153,9 @@ impl<'a, 'b> Attendance<'a, 'b> {
         match signal {
             Signal::Event(kind) => {
                 self.count_tools(&kind);
+                if let EventKind::Throttled { delay_ms, .. } = &kind {
+                    self.told_to_wait = Some(Duration::from_millis(*delay_ms));
+                }
                 let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
                 self.log.event(kind);
                 if may_have_asked {
@@ -199,7 +205,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
         let cut = self.refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
         let ours = self.stopped.is_some() && (cut || matches!(self.phase, Phase::Reporting(_)));
         if !delivered && !ours {
-            self.ending = Some(Ending::of_turn(turn));
+            self.ending = Some(Ending::of_turn(turn).after(self.told_to_wait));
         }
         match &self.phase {
             Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::failure::{self, Class, Failure};
+use super::history::History;
 use super::record::{self, Run, State};
 use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
@@ -25,16 +27,30 @@ pub enum Ending {
     Delivered {
         /// The agent's last words.
         text: String,
-        /// US dollars, if told.
+        /// US dollars of its last turn, if told.
         cost_usd: Option<f64>,
+    },
+    /// The API is overloaded, limits the rate or cannot be reached: the session goes on later, and this was no attempt.
+    Throttled {
+        /// What happened.
+        why: String,
+        /// How long the API asked to be left alone.
+        wait: Option<Duration>,
     },
     /// It may go better next time.
     Failed {
         /// What happened.
         why: String,
     },
-    /// It will not go better by itself.
+    /// It cannot be launched as it is.
     Hopeless {
+        /// What happened.
+        why: String,
+    },
+    /// It will not go better by itself.
+    Refused {
+        /// Of what kind it is.
+        class: Class,
         /// What happened.
         why: String,
     },
@@ -49,32 +65,51 @@ impl Ending {
     /// What the agent's verdict on its turn means for the round.
     #[must_use]
     pub fn of_turn(turn: &TurnOutcome) -> Self {
-        let failed = |why: String| Self::Failed { why };
-        let hopeless = |why: String| Self::Hopeless { why };
-        match &turn.verdict {
-            Verdict::Completed { text } if !turn.is_error => Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd },
-            Verdict::Completed { text } => failed(format!("the agent ended with an error: {}", text::excerpt(text, 300))),
-            Verdict::HookStopped => Self::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd },
+        let delivered = |text: &String| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
+        let why = match &turn.verdict {
+            Verdict::Completed { text } if !turn.is_error => return delivered(text),
+            Verdict::HookStopped => return delivered(&turn.text),
+            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into() },
+            Verdict::Completed { text } => format!("the agent ended with an error: {}", text::excerpt(text, 300)),
             Verdict::Deferred { tool_name, .. } => {
-                hopeless(format!("the agent deferred its call of {tool_name}, which this version cannot answer"))
+                format!("the agent deferred its call of {tool_name}, which this version cannot answer")
             }
-            Verdict::Interrupted { .. } => Self::Interrupted { why: "the turn was interrupted".into() },
-            Verdict::ApiError { status, error_type, message } => {
-                let why = format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), text::excerpt(message, 300));
-                // What waiting mends: overload, rate limits, a lost connection. What it does not: a wrong key, a wrong request.
-                let permanent =
-                    matches!(status, Some(400 | 401 | 403 | 404 | 413)) || error_type.contains("auth") || error_type.contains("billing");
-                if permanent { hopeless(why) } else { failed(why) }
+            Verdict::ApiError { status, message, .. } => {
+                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), text::excerpt(message, 300))
             }
-            Verdict::MaxTurns => hopeless("the agent reached its limit of turns".into()),
-            Verdict::Budget => hopeless("the agent reached its budget".into()),
-            Verdict::TooLong => hopeless("the prompt is too long for the agent".into()),
-            Verdict::ResumeUnknown => failed("the agent does not know the session".into()),
+            Verdict::MaxTurns => "the agent reached its limit of turns".into(),
+            Verdict::Budget => "the agent reached its budget".into(),
+            Verdict::TooLong => "the prompt is too long for the agent".into(),
+            Verdict::ResumeUnknown => "the agent does not know the session".into(),
             // A failure can call itself `success` there.
-            Verdict::Other { subtype, message, .. } if subtype != "success" => {
-                failed(format!("{subtype}: {}", text::excerpt(message, 300)))
-            }
-            Verdict::Other { message, .. } => failed(text::excerpt(message, 300)),
+            Verdict::Other { subtype, message, .. } if subtype != "success" => format!("{subtype}: {}", text::excerpt(message, 300)),
+            Verdict::Other { message, .. } => text::excerpt(message, 300),
+        };
+        match failure::of_turn(turn) {
+            Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(&turn.text, time::now().timestamp()), why },
+            Some(Class::Agent) | None => Self::Failed { why },
+            Some(class) => Self::Refused { class, why },
+        }
+    }
+
+    /// At least so long, as the stream told before it gave up.
+    #[must_use]
+    pub fn after(self, told: Option<Duration>) -> Self {
+        match self {
+            Self::Throttled { why, wait } => Self::Throttled { why, wait: wait.max(told) },
+            other => other,
+        }
+    }
+
+    /// What is remembered of it, if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        match self {
+            Self::Throttled { why, .. } => Some(Failure::new(Class::Throttled, why)),
+            Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
+            Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
+            Self::Refused { class, why } => Some(Failure::new(*class, why)),
+            Self::Delivered { .. } | Self::Interrupted { .. } => None,
         }
     }
 }
@@ -83,26 +118,19 @@ impl Ending {
 pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
-    let used_up = run.attempt >= config.relaunch.attempts;
     run.ended_at = Some(time::now());
     run.retry_at = None;
+    run.failure = ending.failure();
     match ending {
         Ending::Delivered { text, cost_usd } => {
             run.state = State::Delivered;
             run.why = None;
             run.result = Some(shorten(text));
-            run.cost_usd = *cost_usd;
+            run.cost_usd = run.cost_usd.or(*cost_usd);
         }
-        Ending::Failed { why } if !used_up => {
-            run.state = State::Failed;
-            run.why = Some(why.clone());
-            run.retry_at = Some(later(config.relaunch.pause(run.attempt)));
-        }
-        Ending::Failed { why } => {
-            run.state = State::Parked;
-            run.why = Some(format!("{why} (attempt {} of {})", run.attempt, config.relaunch.attempts));
-        }
-        Ending::Hopeless { why } => {
+        Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,
+        Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
+        Ending::Hopeless { why } | Ending::Refused { why, .. } => {
             run.state = State::Parked;
             run.why = Some(why.clone());
         }
@@ -116,7 +144,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     match run.state {
         State::Delivered => close::from_claimed(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None)?,
         State::Failed => {
-            audit::record(mailbox, Entry::of("failed", &round).by("supervisor").why(&why));
+            audit::record(mailbox, Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(&why));
             if let Some(at) = run.retry_at {
                 Timer { at, due: Due::Retry, round }.arm(mailbox)?;
             }
@@ -126,8 +154,45 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     Ok(run)
 }
 
+/// Waits longer and longer, at least as long as the API asks, until its deadline.
+fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
+    let history = History::before(mailbox, run)?;
+    let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
+    let retry_at = later(pause);
+    let deadline = config.relaunch.throttle_deadline.0;
+    let since = history.throttled_since.or(run.ended_at).unwrap_or_else(time::now);
+    if (retry_at - since).to_std().unwrap_or_default() > deadline {
+        run.state = State::Parked;
+        run.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
+    } else {
+        run.state = State::Failed;
+        run.why = Some(why.to_owned());
+        run.retry_at = Some(retry_at);
+    }
+    Ok(())
+}
+
+fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
+    let history = History::before(mailbox, run)?;
+    let signature = run.failure.as_ref().map_or("", |f| &f.signature);
+    let (count, same) = (history.counted + 1, history.same(signature) + 1);
+    let limits = &config.relaunch;
+    run.state = State::Parked;
+    run.why = Some(if count >= limits.attempts {
+        format!("{why} (attempt {count} of {})", limits.attempts)
+    } else if limits.same_failure > 0 && same >= limits.same_failure {
+        format!("{why} (the same failure {same} times in a row)")
+    } else {
+        run.state = State::Failed;
+        run.retry_at = Some(later(limits.pause(count)));
+        why.to_owned()
+    });
+    Ok(())
+}
+
 fn later(pause: Duration) -> time::Time {
-    time::now() + chrono::TimeDelta::from_std(pause).unwrap_or_default()
+    let pause = chrono::TimeDelta::from_std(pause).unwrap_or(chrono::TimeDelta::MAX);
+    time::now().checked_add_signed(pause).unwrap_or(time::Time::MAX_UTC)
 }
 
 fn shorten(text: &str) -> String {

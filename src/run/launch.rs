@@ -39,6 +39,11 @@ pub fn relaunch() -> Result<PathBuf> {
     })
 }
 
+/// How long, in milliseconds, a Bash call of the agent may take where it does not say so itself.
+pub const BASH_TIMEOUT: &str = "BASH_DEFAULT_TIMEOUT_MS";
+/// The longest that the agent's Bash takes.
+const LONGEST_BASH_MS: &str = "600000";
+
 /// How the session of this attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
@@ -79,7 +84,8 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
         call = call.permission_mode(&runner.permission_mode);
     }
     // What the prompt tells it to read, it may read.
-    let named = prompt::checkpoint(mailbox, question).into_iter().chain([prompt::answer_file(mailbox, run)]);
+    let named =
+        prompt::checkpoint(mailbox, question).into_iter().chain([prompt::answer_file(mailbox, run)]).chain(prompt::named_files(question));
     let readable = named.filter_map(|path| claude::may_read(&path));
     // An operator's own --settings would be replaced by ours: then there is no stop at a tool boundary.
     if !runner.args.iter().any(|a| a.starts_with("--settings")) {
@@ -90,6 +96,13 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
         .allowed_tools(&runner.allowed_tools)
         .extra_args(&runner.args)
         .scrub(std::env::vars_os().map(|(name, _)| name));
+    for (option, value) in [("--model", &run.model), ("--agent", &run.role)] {
+        call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
+    }
+    // A spawn waits in the agent's Bash: as long as that may wait at all.
+    if std::env::var_os(BASH_TIMEOUT).is_none() {
+        call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);
+    }
     if let Some(dir) = &run.config_dir {
         call = call.config_dir(dir);
     }
@@ -106,7 +119,8 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
 fn path_with_our_programs() -> Option<OsString> {
     let ours = relaunch().ok()?.parent()?.to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty()).chain([ours])).ok()
+    // Once: a run inside a run inside a run has it already.
+    std::env::join_paths(std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty() && *p != ours).chain([ours.clone()])).ok()
 }
 
 /// Starts the agent in its own process group, with its death tied to the supervisor's. Must be called on a

@@ -9,8 +9,12 @@
 
 mod attend;
 pub mod claim;
+pub mod costs;
+pub mod detach;
 pub mod ending;
-pub mod events;
+pub use crate::agent::events;
+pub mod failure;
+pub mod history;
 pub mod inline;
 pub mod ladder;
 pub mod launch;

@@ -36,6 +36,8 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         begin_why: begin_why.or(why),
         message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
         runner,
+        role: known.as_ref().and_then(|w| w.role.clone()),
+        model: known.as_ref().and_then(|w| w.model.clone()),
         cwd,
         config_dir,
         state: State::Claimed,
@@ -44,6 +46,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         ended_at: None,
         retry_at: None,
         why: None,
+        failure: None,
         result: None,
         cost_usd: None,
     })
@@ -59,7 +62,8 @@ fn begin(
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || mailbox.document(Folder::Checkpoints, &question.workflow_id).exists();
-    let mode = config.relaunch.mode;
+    // Only the session itself knows what it was waiting for.
+    let mode = if question.results.is_empty() { config.relaunch.mode } else { Mode::Resume };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
         return Ok((Begin::Fresh, None));
     }

@@ -7,7 +7,9 @@ use crate::config::Config;
 use crate::disk;
 use crate::error::Result;
 use crate::mailbox::answer::Outcome;
+use crate::mailbox::awaits::{End, Ended};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
+use crate::signals::quoted;
 use crate::text::shell_quote;
 
 /// An answer longer than this, in bytes, goes by file: the agent's CLI refuses a prompt of more than 2 MB, and what it
@@ -34,6 +36,26 @@ Question: {question}
 Continue with next steps.
 ";
 
+/// The message to a session whose children have ended.
+pub const WOKEN: &str = "\
+What you started has ended.
+
+{results}
+Continue with next steps.
+";
+
+/// The same where that session cannot be continued.
+pub const WOKEN_FRESH: &str = "\
+Go on with workflow {workflow_id}. Its earlier session cannot be continued; checkpoint: {checkpoint}.
+It was begun with this prompt:
+{prompt}
+
+What it had started has ended:
+
+{results}
+Continue with next steps.
+";
+
 /// What a stopped agent is asked, if whoever stopped it wants a report.
 pub const REPORT: &str = "You have been stopped. Do not call any tool. Report in a few sentences what you have done, what is unfinished, and which files you changed.";
 
@@ -42,6 +64,17 @@ pub const CONTINUE: &str = "Your process was interrupted and has been restarted.
 
 /// The message that carries the answer. Writes `answer.txt` beside the run where the answer is too long for a prompt.
 pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    if let (false, None) = (question.results.is_empty(), &question.answer) {
+        let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
+        let results: String = question.results.iter().map(result).collect();
+        let values = [
+            ("workflow_id", run.workflow_id.as_str()),
+            ("checkpoint", &checkpoint_in_words(mailbox, question)),
+            ("prompt", question.prompt.as_deref().unwrap_or("(not known)")),
+            ("results", &results),
+        ];
+        return Ok(fill(template, &values));
+    }
     // A task says itself what is to be done.
     if let (Some(prompt), None) = (&question.prompt, &question.answer) {
         return Ok(prompt.clone());
@@ -60,6 +93,29 @@ pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Ru
         template,
         &[("workflow_id", run.workflow_id.as_str()), ("checkpoint", &checkpoint), ("question", &question.title()), ("answer", &answer)],
     ))
+}
+
+/// One child's end. What it says is no signal, whatever it says.
+fn result(ended: &Ended) -> String {
+    let (id, text) = (&ended.workflow_id, quoted(&ended.text));
+    match (ended.end, &ended.file) {
+        (End::Finished, Some(file)) => {
+            let file = shell_quote(&file.display().to_string());
+            format!("{id} finished. Its reply is long; read it from {file}. It begins:\n{text}\n\n")
+        }
+        (End::Finished, None) => format!("{id} finished. Its reply:\n{text}\n\n"),
+        (end, _) => format!("{id} has no reply, it is {}: {}\n\n", end.word(), crate::text::one_line(&text)),
+    }
+}
+
+/// Files that a task or a piece of news names: whoever is told of them may read them.
+#[must_use]
+pub fn named_files(question: &Question) -> Vec<PathBuf> {
+    if question.answer.is_some() {
+        // A question may come from anybody, and says nothing of permissions.
+        return Vec::new();
+    }
+    question.reads.iter().cloned().chain(question.results.iter().filter_map(|r| r.file.clone())).collect()
 }
 
 /// Replaces `{name}` once, left to right, so that what is filled in is never itself taken for a template.

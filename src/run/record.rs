@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::failure::{Class, Failure};
 use crate::disk;
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
@@ -88,6 +89,12 @@ pub struct Run {
     /// Which runner of the configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
+    /// The agent definition that the session runs as, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The model, where one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Where the agent runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
@@ -110,6 +117,9 @@ pub struct Run {
     /// Why it ended so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What kind of failure ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// The agent's final text, its head if long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -129,6 +139,12 @@ impl Run {
     #[must_use]
     pub fn token(&self) -> String {
         format!("{}/{}/{}", self.workflow_id, self.question_id, self.attempt)
+    }
+
+    /// Whether the API throttled it: then it was no attempt.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        self.failure.as_ref().is_some_and(|f| f.class == Class::Throttled)
     }
 
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
@@ -184,19 +200,24 @@ pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Run> {
 
 /// The newest attempt of a round; `None` where there was none.
 pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
-    let runs = mailbox.runs_of(round);
-    let entries = match std::fs::read_dir(&runs) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        other => other.io("read", &runs)?,
-    };
-    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
-    attempts.sort_unstable();
     // A folder without its record: the crash came between the two; that attempt never was.
-    for attempt in attempts.into_iter().rev() {
+    for attempt in attempts(mailbox, round)?.into_iter().rev() {
         match read(mailbox, round, attempt) {
             Err(e) if e.is_missing_file() => {}
             other => return other.map(Some),
         }
     }
     Ok(None)
+}
+
+/// The numbers of a round's attempts, in order.
+pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
+    let runs = mailbox.runs_of(round);
+    let entries = match std::fs::read_dir(&runs) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.io("read", &runs)?,
+    };
+    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    attempts.sort_unstable();
+    Ok(attempts)
 }

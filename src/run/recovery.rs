@@ -3,8 +3,10 @@
 
 use std::io::{BufRead, BufReader};
 
+use super::costs;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind};
+use super::history::History;
 use super::plan;
 use super::processes;
 use super::record::{self, Claimant, Run, State};
@@ -89,6 +91,7 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
         },
         State::Running => {
             make_sure_it_is_gone(&last)?;
+            let last = Run { cost_usd: costs::catch_up(mailbox, &last)?, ..last };
             if let Some(delivered) = delivered(mailbox, &last) {
                 ending::finish(mailbox, config, last, &delivered)?;
                 return Ok(Recovered::Over);
@@ -99,7 +102,7 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
                 return Ok(Recovered::Over);
             }
             audit::record(mailbox, Entry::of("recovered", round).by("askbox").why("its supervisor died"));
-            if last.attempt >= config.relaunch.attempts {
+            if History::before(mailbox, &last)?.counted + 1 >= config.relaunch.attempts {
                 ending::finish(mailbox, config, last, &Ending::Failed { why: "its supervisor died".into() })?;
                 return Ok(Recovered::Over);
             }
@@ -163,6 +166,7 @@ fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
         ended_at: None,
         retry_at: None,
         why: None,
+        failure: None,
         result: None,
         cost_usd: None,
         ..last.clone()

@@ -2,14 +2,16 @@
 
 use serde::Serialize;
 
+use super::costs;
 use super::events::Tokens;
+use super::failure::Class;
 use super::live::Live;
-use super::record::{self, Run, State};
+use super::record::{self, Claimant, Run, State};
 use super::tail::{Next, RoundEvents};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, Question, close, intake, list};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, close, intake, list};
 use crate::time::{self, Time};
 
 /// Kept of the agent's last words, in characters.
@@ -30,12 +32,18 @@ pub enum Standing {
     Running,
     /// A run failed; the next attempt comes.
     Retrying,
+    /// The API throttled its run; the session goes on later.
+    Throttled,
+    /// Claimed; waits for its turn to be launched.
+    Queued,
     /// Claimed, but nobody owns it: a watcher recovers it.
     Orphaned,
     /// All attempts failed.
     Parked,
     /// Stopped; goes on where it was.
     Interrupted,
+    /// Its turn is over; it waits for what it started.
+    Awaiting,
     /// The answer reached the agent.
     Delivered,
     /// Taken back.
@@ -60,9 +68,12 @@ impl Standing {
             Self::Answered => "answered",
             Self::Running => "running",
             Self::Retrying => "retrying",
+            Self::Throttled => "throttled",
+            Self::Queued => "queued",
             Self::Orphaned => "orphaned",
             Self::Parked => "parked",
             Self::Interrupted => "interrupted",
+            Self::Awaiting => "awaiting",
             Self::Delivered => "delivered",
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
@@ -104,6 +115,15 @@ pub struct Status {
     /// Why it stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What kind of failure that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Class>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo: Option<String>,
+    /// US dollars of its newest round, all attempts, as far as they ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// The agent's final text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -183,6 +203,13 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             out.extend(shown(&workflow, status));
         }
     }
+    for parent in awaits::parents(mailbox)? {
+        if !out.contains_key(&parent)
+            && let Ok(status) = of(mailbox, &parent)
+        {
+            out.insert(parent, status);
+        }
+    }
     Ok(out.into_values().collect())
 }
 
@@ -206,6 +233,8 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
 }
 
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    // Before the rounds: what ends a wait makes a round first.
+    let waits = awaits::of_parent(mailbox, workflow)?;
     let found = close::latest_round(mailbox, workflow)
         .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
@@ -216,7 +245,13 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
-    of_round(mailbox, found.folder, &found.round, &found.document.typed)
+    let status = of_round(mailbox, found.folder, &found.round, &found.document.typed)?;
+    if status.state != Standing::Delivered || waits.is_empty() {
+        return Ok(status);
+    }
+    let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
+    // What it said when it ended its turn is no result.
+    Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
 }
 
 fn blank(workflow: &WorkflowId) -> Status {
@@ -231,6 +266,9 @@ fn blank(workflow: &WorkflowId) -> Status {
         session_id: None,
         retry_at: None,
         why: None,
+        failure: None,
+        todo: None,
+        cost_usd: None,
         result: None,
         live: None,
     }
@@ -269,8 +307,24 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         session_id: run.as_ref().map(|r| r.session_id),
         retry_at: run.as_ref().and_then(|r| r.retry_at),
         why: run.as_ref().and_then(|r| r.why.clone()).or_else(|| question.closed.as_ref().and_then(|c| c.why.clone())),
+        failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),
+        todo: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.todo.clone()).filter(|t| !t.is_empty()),
+        cost_usd: match &run {
+            Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
+            None => None,
+        },
         result: run.and_then(|r| r.result),
         ..blank(&round.workflow)
+    })
+}
+
+/// Where a claimed round stands, without a look at its document.
+pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
+    let run = record::latest(mailbox, round)?;
+    Ok(match (folder, run) {
+        (Folder::Parked, Some(run)) if run.state == State::Interrupted => Standing::Interrupted,
+        (Folder::Parked, _) => Standing::Parked,
+        (_, run) => running(mailbox, round, run.as_ref())?.0,
     })
 }
 
@@ -292,7 +346,11 @@ fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Sta
         return Ok((Standing::Running, run.and_then(|r| r.started_at.or(Some(r.claimed_at)))));
     }
     Ok(match run {
+        Some(run) if run.state == State::Failed && run.is_throttled() => (Standing::Throttled, run.ended_at),
         Some(run) if run.state == State::Failed => (Standing::Retrying, run.ended_at),
+        Some(run) if run.state == State::Claimed && run.claimant == Claimant::Supervisor && run.attempt > 1 => {
+            (Standing::Queued, Some(run.claimed_at))
+        }
         Some(run) => (Standing::Orphaned, Some(run.claimed_at)),
         None => (Standing::Orphaned, None),
     })

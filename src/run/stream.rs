@@ -24,7 +24,7 @@ use crate::mailbox::Mailbox;
 ///
 /// let mailbox = Mailbox::open_or_create("/home/me/.claude/questions")?;
 /// let config = config::load()?.config;
-/// let task = task::Task { workflow: "fix-imports".parse()?, prompt: "Fix the imports.".into(), cwd: None, parent: None };
+/// let task = task::Task::new("fix-imports".parse()?, "Fix the imports.");
 /// let run = task::begin(&mailbox, &config, task)?;
 /// for event in Stream::start(mailbox, config, run) {
 ///     println!("{event:?}");

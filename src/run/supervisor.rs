@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
+use super::costs::{Allowance, Book};
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
+use super::failure::Class;
 use super::ladder::Request;
 use super::launch::{self, Start};
 use super::pipes;
@@ -78,7 +80,7 @@ pub fn supervise(
     if tail.last_seq == 0 {
         tail.last_seq = last_seq_before(mailbox, &run);
     }
-    let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None };
+    let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     stoppable(Stopper(sender.clone()));
     let waker = sender.clone();
@@ -86,10 +88,20 @@ pub fn supervise(
     if let Err(e) = &listener {
         log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
     }
-    let (ending, last) = match start(mailbox, config, &mut run, &mut log, sender) {
-        Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
-        Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
-        Err(e) => (Ending::Failed { why: e.to_string() }, None),
+    let (allowance, refused) = match Allowance::of(mailbox, config, &run) {
+        Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
+        Ok(allowance) => {
+            let refusal = allowance.refusal().map(|why| Ending::Refused { class: Class::Budget, why });
+            (allowance, refusal)
+        }
+    };
+    let (ending, last) = match refused {
+        Some(ending) => (ending, None),
+        None => match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
+            Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
+            Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
+            Err(e) => (Ending::Failed { why: e.to_string() }, None),
+        },
     };
     drop(listener);
     let token = run.token();
@@ -99,13 +111,10 @@ pub fn supervise(
         Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
         Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
     }
-    match &ending {
-        Ending::Hopeless { why } => log.event(EventKind::Parked { why: why.clone() }),
-        Ending::Failed { why } => log.note(format!("failed: {why}")),
-        _ => {}
-    }
     last.into_iter().for_each(|event| log.event(event));
-    let run = finish(mailbox, config, run, &ending, &mut log)?;
+    run.cost_usd = log.book.total();
+    let run = finish(mailbox, config, run, &allowance.named(ending), &mut log)?;
+    log.ended(&run);
     drop(lock);
     match log.failed {
         Some(e) => Err(Error::Io { action: "write", path: folder.join("events.jsonl"), source: e }),
@@ -157,11 +166,15 @@ pub(super) struct Log<'a> {
     writer: EventWriter<File>,
     observe: &'a mut dyn FnMut(&Event),
     failed: Option<std::io::Error>,
+    book: Book,
 }
 
 impl Log<'_> {
     pub(super) fn event(&mut self, kind: EventKind) {
         let at = time::now();
+        if let Err(e) = self.book.take(at, &kind) {
+            let _ = self.writer.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
+        }
         match self.writer.append(at, &kind) {
             Ok(seq) => (self.observe)(&Event { seq, at, kind }),
             // A full disk must not stop the agent's work: the run goes on, the error is told at the end.
@@ -175,6 +188,21 @@ impl Log<'_> {
     pub(super) fn note(&mut self, text: impl Into<String>) {
         self.event(EventKind::Note { text: text.into() });
     }
+
+    /// What becomes of a run that failed.
+    fn ended(&mut self, run: &Run) {
+        let why = run.why.clone().unwrap_or_default();
+        match (run.state, run.retry_at) {
+            (State::Parked, _) => self.event(EventKind::Parked { why }),
+            (State::Failed, Some(at)) if run.is_throttled() => {
+                let wait = (at - time::now()).num_milliseconds();
+                let delay_ms = u64::try_from(wait).unwrap_or(0);
+                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why });
+            }
+            (State::Failed, _) => self.note(format!("failed: {why}")),
+            _ => {}
+        }
+    }
 }
 
 /// A started agent.
@@ -186,7 +214,14 @@ pub(super) struct Agent {
     pub(super) start: Start,
 }
 
-fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, sender: SyncSender<Input>) -> Result<Agent> {
+fn start(
+    mailbox: &Mailbox,
+    config: &Config,
+    run: &mut Run,
+    log: &mut Log<'_>,
+    sender: SyncSender<Input>,
+    allowance: &Allowance,
+) -> Result<Agent> {
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
     let start = launch::start_of(run);
@@ -199,7 +234,7 @@ fn start(mailbox: &Mailbox, config: &Config, run: &mut Run, log: &mut Log<'_>, s
         log.note(why.clone());
     }
     let message = prompt::message(mailbox, config, &document.typed, run)?;
-    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let call = allowance.limit(launch::invocation(mailbox, &document.typed, run, &runner, &start), config.limits.turns);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
     // Durable before the launch: recovery must know that there may be a process.
     run.state = State::Running;

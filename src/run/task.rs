@@ -26,6 +26,20 @@ pub struct Task {
     pub cwd: Option<std::path::PathBuf>,
     /// In whose run it was started.
     pub parent: Option<WorkflowId>,
+    /// As which of the agents that are defined for `claude`.
+    pub role: Option<String>,
+    /// With which model.
+    pub model: Option<String>,
+    /// Files that the prompt names: the agent may read them.
+    pub reads: Vec<std::path::PathBuf>,
+}
+
+impl Task {
+    /// A prompt, and nothing else said.
+    #[must_use]
+    pub fn new(workflow: WorkflowId, prompt: impl Into<String>) -> Self {
+        Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new() }
+    }
 }
 
 /// Makes the task durable, claimed by the caller, who supervises it. If the caller dies, recovery goes on with it.
@@ -55,15 +69,19 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         config_dir: std::env::var_os(crate::agent::claude::CONFIG_DIR).filter(|v| !v.is_empty()).map(Into::into),
         parent: task.parent,
         prompt: Some(task.prompt.clone()),
+        reads: task.reads,
         ..Question::new(task.workflow, crate::text::excerpt(&task.prompt, 200))
     };
-    let run = plan::first(mailbox, config, &question, &round, Claimant::Supervisor)?;
+    let mut run = plan::first(mailbox, config, &question, &round, Claimant::Supervisor)?;
+    run.role = task.role.or(run.role);
+    run.model = task.model.or(run.model);
     disk::create_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt first: once the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;
     workflow::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());
+        (w.role, w.model) = (run.role.clone(), run.model.clone());
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
         w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })?;

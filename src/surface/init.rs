@@ -11,6 +11,7 @@ use super::args::askbox::{Askbox, Init};
 use super::args::checkpoint::Checkpoint;
 use super::program;
 use super::relaunch;
+use super::service_files;
 use crate::config;
 use crate::disk::{self, Placed};
 use crate::error::{Error, IoContext, Result};
@@ -25,6 +26,8 @@ pub fn programs() -> [Command; 5] {
 pub fn run(args: &Init) -> Result<u8> {
     match (args.completions, &args.man) {
         _ if args.print => program::print(&config::template())?,
+        _ if args.claude_md => program::print(super::claude_md::SECTION)?,
+        _ if args.service => service_files::write(args.force)?,
         (Some(shell), _) => program::print(&completions(shell)?)?,
         (None, Some(dir)) => man(dir)?.iter().try_for_each(|page| program::print_value(&page.display().to_string()))?,
         (None, None) => program::print_value(&write(args.force)?.display().to_string())?,

@@ -4,6 +4,8 @@ pub mod answering;
 pub mod args;
 pub mod ask_user;
 #[cfg(feature = "askbox")]
+pub mod claude_md;
+#[cfg(feature = "askbox")]
 pub mod demo;
 #[cfg(feature = "askbox")]
 pub mod doctor;
@@ -21,5 +23,7 @@ pub mod relaunch;
 pub mod saving;
 #[cfg(feature = "schema")]
 pub mod schema;
+#[cfg(feature = "askbox")]
+pub mod service_files;
 pub mod show;
 pub mod wait;

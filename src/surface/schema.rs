@@ -5,15 +5,19 @@ use std::path::Path;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
+use crate::agent::events::Event;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{IoContext, Result};
 use crate::mailbox::audit::Entry;
+use crate::mailbox::awaits::Await;
 use crate::mailbox::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
-use crate::run::events::Event;
+use crate::run::costs::Booking;
 use crate::run::record::Run;
 use crate::run::status::Status;
+use crate::watch::breaker::Breaker;
+use crate::watch::summary::Summary;
 
 /// Every document's name and schema. Unknown fields are allowed everywhere but in `config`: they are kept.
 #[must_use]
@@ -23,11 +27,15 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("answer", of::<Answer>()),
         ("checkpoint", of::<Checkpoint>()),
         ("workflow", of::<Workflow>()),
+        ("await", of::<Await>()),
         ("run", of::<Run>()),
         ("config", closed(of::<Config>())),
         ("event", of::<Event>()),
         ("audit", of::<Entry>()),
         ("status", of::<Status>()),
+        ("summary", of::<Summary>()),
+        ("cost", of::<Booking>()),
+        ("breaker", of::<Breaker>()),
     ]
 }
 

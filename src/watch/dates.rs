@@ -49,11 +49,11 @@ impl Watch<'_> {
                 self.again_later(timer.clone());
                 return Ok(());
             }
-            Expiry::Kept => "overdue ",
-            Expiry::Defaulted => "default ",
-            Expiry::Cancelled => "expired ",
+            Expiry::Kept => "overdue",
+            Expiry::Defaulted => "default",
+            Expiry::Cancelled => "expired",
         };
-        (self.say)(&format!("{word}  {}", timer.round.workflow));
+        tracing::info!(event = word, workflow = %timer.round.workflow);
         if expiry == Expiry::Kept
             && let Ok(document) = intake::read_pending(&self.mailbox, &timer.round.workflow)
         {
@@ -73,7 +73,7 @@ impl Watch<'_> {
             return Ok(());
         }
         audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));
-        (self.say)(&format!("reminder  {}", timer.round.workflow));
+        tracing::info!(event = "reminder", workflow = %timer.round.workflow);
         self.notify("reminder", &document);
         let asked = timers::asked(&self.mailbox, &document.typed);
         let dates = timers::of_question(&document.typed, &timer.round, asked, time::now());

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{Input, Watch};
-use crate::disk::{self, Lock};
+use crate::disk::Lock;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
-use crate::run::launch;
+use crate::run::detach;
 use crate::run::record::{self, Run};
 
 /// How long the operator's notification program may take.
@@ -22,7 +22,9 @@ impl Watch<'_> {
         match spawned {
             Ok(mut child) => {
                 self.live.insert(round.clone());
-                (self.say)(&format!("launched  {}  attempt {}, session {}", round.workflow, run.attempt, run.session_id));
+                let (attempt, session) = (run.attempt, run.session_id);
+                tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
+                self.launched(&run);
                 let sender = self.sender.clone();
                 std::thread::spawn(move || {
                     let _ = child.wait();
@@ -37,23 +39,7 @@ impl Watch<'_> {
     }
 
     fn spawn(&self, run: &Run) -> crate::Result<std::process::Child> {
-        let failed = |e: std::io::Error| {
-            crate::Error::failed(format!("cannot start a supervisor: {e}"), "is the relaunch program still where it was?")
-        };
-        let log = disk::open_append(&run.folder(&self.mailbox).join("supervisor.log"))?;
-        Command::new(launch::relaunch()?)
-            .arg("supervise")
-            .arg("--mailbox")
-            .arg(self.mailbox.root())
-            .args([run.workflow_id.as_str(), &run.question_id.to_string(), &run.attempt.to_string()])
-            // Where the watcher itself was started by a run: the supervisor belongs to another one.
-            .env_remove("ASKBOX_RUN")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            // It makes a session of its own, which a group of its own would forbid.
-            .spawn()
-            .map_err(failed)
+        detach::command(&self.mailbox, run)?.spawn().map_err(|e| detach::failed(&e))
     }
 
     /// A run that somebody else launched: its lock tells when it ends. One sleeping thread a run, no polling.
@@ -98,7 +84,7 @@ impl Watch<'_> {
                     let _ = child.wait();
                 });
             }
-            Err(e) => (self.say)(&format!("error: notify.command: {program}: {e}")),
+            Err(e) => tracing::error!("notify.command: {program}: {e}"),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::mailbox::{Folder, Mailbox};
 const LOOK: Duration = Duration::from_secs(30);
 
 /// The folders whose events the watcher wants.
-pub(super) const WATCHED: [Folder; 4] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers];
+pub(super) const WATCHED: [Folder; 5] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers, Folder::Awaits];
 
 /// Device and inode of the mailbox and of the folders that are watched.
 pub(super) type Identity = Vec<(u64, u64)>;
@@ -34,13 +34,7 @@ pub(super) fn is_noise(root: &Path, hint: &Hint) -> bool {
 
 /// Returns the mailbox once it exists; [`Left::Stopped`] where the watcher is told to stop first. The watcher never makes the
 /// mailbox itself: under an unmounted folder it would make a second one.
-pub fn wait_for_mailbox(
-    root: &Path,
-    options: &Options,
-    inputs: &Receiver<Input>,
-    sender: &Sender<Input>,
-    mut say: impl FnMut(&str),
-) -> Result<Result<Mailbox, Left>> {
+pub fn wait_for_mailbox(root: &Path, options: &Options, inputs: &Receiver<Input>, sender: &Sender<Input>) -> Result<Result<Mailbox, Left>> {
     let mut told = false;
     loop {
         let to = sender.clone();
@@ -58,7 +52,7 @@ pub fn wait_for_mailbox(
             Err(e) => return Err(e),
         }
         if !told {
-            say(&format!("waiting for the mailbox {}", root.display()));
+            tracing::info!("waiting for the mailbox {}", root.display());
             told = true;
         }
         match inputs.recv_timeout(options.poll.unwrap_or(LOOK)) {

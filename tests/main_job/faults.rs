@@ -99,7 +99,8 @@ fn an_overloaded_api_is_tried_again_and_the_answer_is_shown_once() {
     service.ask("w", &["Begin?"]);
     service.api.on("User chose: yes", json!([{"status": 529, "times": 99}]));
     service.answer("w", "yes");
-    let status = service.wait_state("w", "retrying");
+    let status = service.wait_state("w", "throttled");
+    assert_eq!(status["failure"], "throttled");
     assert!(status["why"].as_str().is_some_and(|why| why.contains("API error 529")), "{status}");
     let throttled: Vec<_> = service.events("w").into_iter().filter(|e| e["type"] == "throttled").collect();
     assert!(throttled.iter().any(|e| e["status"] == 529), "{throttled:?}");

@@ -7,6 +7,7 @@
 mod support;
 
 mod answers;
+mod costs;
 mod faults;
 mod fresh;
 mod resume;

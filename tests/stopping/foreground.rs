@@ -57,7 +57,7 @@ fn a_reader_that_closes_the_pipe_stops_the_agent_at_its_tool_boundary() {
 }
 
 #[test]
-fn head_1_stops_it_although_nothing_more_is_written() {
+fn head_1_stops_it_and_nothing_lives_on() {
     let service = service();
     add_sleeper(&service);
     service.configure("[runner.claude]\nallowed_tools = ['Bash']\n[limits]\ngrace = '1s'\n");
@@ -76,6 +76,23 @@ fn head_1_stops_it_although_nothing_more_is_written() {
     assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
     assert_eq!(alive(&service, &groups(&service)), [""; 0]);
     assert_eq!(service.status("w")["state"], "interrupted");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_noticed_although_nothing_is_written() {
+    let service = service_with("[limits]\ngrace = '1s'\n");
+    add_sleeper(&service);
+    let mut command = task(&service, "w", &json!([bash("sleep-long"), {"text": "never"}]));
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    wait_gate(&service, "begun");
+    // The next event would be the tool's end, in a minute.
+    let groups = groups(&service);
+    let begun = Instant::now();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("its status").code(), Some(1));
+    assert!(begun.elapsed().as_secs() < 40, "{:?}", begun.elapsed());
+    assert_eq!(alive(&service, &groups), [""; 0]);
+    assert_eq!(interrupted(&service.events("w"))["how"], "its reader went away");
 }
 
 #[track_caller]

@@ -22,7 +22,7 @@ fn stream(service: &Service, steps: &Value) -> (Mailbox, Run, Stream) {
     };
     config.runner.named.insert("claude".into(), runner);
     let prompt = format!("The task of the walnut. @@{steps}");
-    let task = task::Task { workflow: "w".parse().expect("an id"), prompt, cwd: Some(service.home.work()), parent: None };
+    let task = task::Task { cwd: Some(service.home.work()), ..task::Task::new("w".parse().expect("an id"), prompt) };
     let run = task::begin(&mailbox, &config, task).expect("a claim");
     let stream = Stream::start(mailbox.clone(), config, run.clone());
     (mailbox, run, stream)

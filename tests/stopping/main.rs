@@ -1,7 +1,6 @@
 //! A run is watched and stopped without losing work: the real `claude`, the scripted API, every rung of the ladder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(feature = "relaunch")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../support/mod.rs"]
 mod support;

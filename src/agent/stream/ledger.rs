@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::bounded::{head, tail};
-use crate::run::events::ToolSummary;
+use crate::agent::events::ToolSummary;
 
 /// Tool calls remembered with their results.
 const CALLS: usize = 64;

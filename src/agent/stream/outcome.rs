@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::bounded;
 use super::wire::{self, Raw};
-use crate::run::events::Tokens;
+use crate::agent::events::Tokens;
 
 /// How a turn ended, and what it took.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 use super::*;
+use crate::agent::events::{EventWriter, LINE_LIMIT, Tokens};
 use crate::agent::lines::{Limits, Lines};
-use crate::run::events::{EventWriter, LINE_LIMIT, Tokens};
 
 macro_rules! stream {
     ($name:literal) => {
@@ -385,7 +385,7 @@ fn whatever_happens_to_real_lines_nothing_panics_and_what_comes_out_is_bounded()
                     writer.append(chrono::DateTime::default(), &event).unwrap();
                     let written = &writer.get_ref()[before..];
                     assert!(written.len() <= LINE_LIMIT);
-                    let read: crate::run::events::Event = serde_json::from_slice(written).unwrap();
+                    let read: crate::agent::events::Event = serde_json::from_slice(written).unwrap();
                     assert_eq!(read.seq, writer.last_seq());
                 }
             }

@@ -109,6 +109,9 @@ pub enum Command {
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
+        /// Every question at or below it; nobody in the tree is relaunched any more
+        #[arg(long)]
+        tree: bool,
     },
     /// Write a long answer in $VISUAL or $EDITOR
     Edit {

@@ -55,6 +55,8 @@ pub enum Command {
     ///   $ eval "$(askbox init --completions bash)"
     ///
     ///   $ askbox init --man ~/.local/share/man/man1
+    ///
+    ///   $ askbox init --service && systemctl --user enable --now askbox
     #[command(verbatim_doc_comment)]
     Init(Init),
     /// Write the JSON Schemas of all documents into a folder
@@ -90,7 +92,8 @@ pub struct Doctor {
 
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("what").args(["print", "completions", "man"])))]
+#[command(group(clap::ArgGroup::new("what").args(["print", "completions", "man", "claude_md"])))]
+#[command(group(clap::ArgGroup::new("kind").args(["print", "completions", "man", "service", "claude_md"])))]
 pub struct Init {
     /// Print the configuration file instead of writing it
     #[arg(long)]
@@ -101,7 +104,13 @@ pub struct Init {
     /// Print the completions of all programs for a shell, to be evaluated by it
     #[arg(long, value_name = "SHELL")]
     pub completions: Option<clap_complete::Shell>,
+    /// Write the service that runs `relaunch watch` for you: a systemd user unit, on macOS a launchd property list
+    #[arg(long)]
+    pub service: bool,
     /// Write the man pages of all programs into a folder
     #[arg(long, value_name = "DIR")]
     pub man: Option<PathBuf>,
+    /// Print a section for a CLAUDE.md: how agents start each other, ask, and end their turns
+    #[arg(long)]
+    pub claude_md: bool,
 }

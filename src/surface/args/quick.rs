@@ -31,6 +31,7 @@ impl<'a> Words<'a> {
         Self(args.iter())
     }
 
+    #[cfg(feature = "relaunch")]
     pub(in crate::surface) fn first(&self) -> Option<&'a str> {
         self.0.as_slice().first()?.to_str()
     }

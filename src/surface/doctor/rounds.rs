@@ -199,7 +199,9 @@ fn claimed(ward: &mut Ward, mailbox: &Mailbox, folder: Folder, round: &RoundId) 
         Standing::Parked => ward.find("parked", id.as_str(), format!("its run was given up{why} (to drop it: relaunch drop {id})"), retry),
         Standing::Interrupted => ward.find("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),
         Standing::Running => hanging(ward, mailbox, round),
-        Standing::Retrying => {
+        // Its watcher launches it when the queue goes on.
+        Standing::Queued if ward.watcher => {}
+        Standing::Retrying | Standing::Throttled => {
             let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
             if due {
                 ward.find("stuck", id.as_str(), format!("its next attempt is due, and nobody makes it{why}"), run);

@@ -35,7 +35,7 @@ impl Quick for Args {
         let command = match (first, given.as_slice()) {
             ("watch", ["watch"]) => Command::Watch { poll: None },
             ("supervise", ["supervise", id, question, attempt]) => {
-                Command::Supervise { id: (*id).into(), question: (*question).into(), attempt: attempt.parse().ok()? }
+                Command::Supervise { id: (*id).into(), question: (*question).into(), attempt: attempt.parse().ok()?, detach: false }
             }
             _ => return None,
         };
@@ -73,13 +73,17 @@ Several watchers on one mailbox are safe: each answer is claimed once.")]
   $ relaunch status
   $ relaunch status docs-42 --json | jq -r '.state, .live.words'
   $ relaunch status -f
+  $ relaunch status --summary --json | jq .queue
 
 A live run also says what it does: starting, thinking, tool:NAME (12s), throttled(529, retry 3, 4.2s),
 silent 40s, asking, finished.
 
-States: pending, overdue, answered, running, retrying, orphaned, parked, interrupted,
-delivered, withdrawn, expired, superseded, dropped, unreadable.")]
+States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
+awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
+        /// Everything at a glance, for monitoring: counts, the oldest question, whether the queue is paused, the day's costs
+        #[arg(long, conflicts_with = "id")]
+        summary: bool,
         /// The workflow; all that are not over where it is left out
         id: Option<String>,
         /// Keep the view up to date until Ctrl-C; with --json, one object for every change
@@ -150,6 +154,62 @@ The session is kept; go on with: relaunch docs-42")]
         /// Do not wait for the tool call in flight
         #[arg(long)]
         now: bool,
+        /// With everything below it; nobody is woken because of that
+        #[arg(long)]
+        tree: bool,
+    },
+    /// Start another agent from within an agent, and print its reply
+    #[command(after_long_help = "Examples:
+  $ relaunch spawn review.md
+  $ relaunch spawn --prompt 'Which license has this project?' --model haiku
+  $ relaunch spawn --background tests.md; relaunch spawn --background docs.md
+
+Prints the agent's final text and nothing else. Where it ends its turn with a question open, at or below it, or
+where --timeout is over first, prints one line instead:
+  SGN_PEND_STARTED (ID)
+End your turn then: you are resumed, once, with the reply. What ends without a reply prints one line such as
+`parked (ID): why`, with exit status 1.")]
+    Spawn {
+        /// The file with the instructions, or - for a prompt on standard input
+        #[arg(required_unless_present = "prompt", conflicts_with = "prompt")]
+        file: Option<std::path::PathBuf>,
+        /// The prompt itself
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
+        /// As one of the agents that are defined for claude
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// With another model
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// How long to wait for the reply [default: 9m, or what the Bash around it takes]
+        #[arg(long, value_name = "DURATION")]
+        timeout: Option<String>,
+        /// Do not wait: print the ID, and be resumed with the reply
+        #[arg(long)]
+        background: bool,
+        /// Be resumed as soon as this one is done, not only with all others
+        #[arg(long)]
+        any: bool,
+        /// The new workflow's id; a generated one where it is left out
+        #[arg(short, long, value_name = "ID")]
+        workflow: Option<String>,
+    },
+    /// Print a workflow's reply, or SGN_PEND_ONGOING; costs nothing while the answer is not in
+    #[command(after_long_help = "Examples:
+  $ relaunch resume docs-42
+
+One of:
+  the final text         it has finished; the same again, as often as you ask
+  SGN_PEND_ONGOING       it still waits: nothing was asked of any model
+  SGN_PEND_STARTED (ID)  it went on, and waits for something new
+  parked (ID): why       it has ended without a reply; exit status 1")]
+    Resume {
+        /// The workflow
+        id: String,
+        /// How long to wait while it works [default: 9m, or what the Bash around it takes]
+        #[arg(long, value_name = "DURATION")]
+        timeout: Option<String>,
     },
     /// Bring a parked round back and run it now
     #[command(after_long_help = "Examples:\n  $ relaunch retry docs-42")]
@@ -185,5 +245,8 @@ agent relaunches by itself; where a watcher runs, let the watcher do it. Never b
         question: String,
         /// The attempt
         attempt: u32,
+        /// As an orphan, which belongs to nobody
+        #[arg(long)]
+        detach: bool,
     },
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::foreground::{foreground, on_signal};
+use crate::agent::events::EventKind;
 use crate::config::{self, Config};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
-use crate::run::events::EventKind;
+use crate::run::detach;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::run::recovery::{self, Recovered};
 use crate::run::status::{self, Standing};
@@ -60,10 +61,9 @@ pub fn run_task(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, js
         Error::invalid("prompt", format!("is no UTF-8 (byte {})", e.utf8_error().valid_up_to()), "save it as UTF-8").in_file(file)
     })?;
     let task = Task {
-        workflow: workflow.unwrap_or_else(WorkflowId::generate),
-        prompt,
         cwd: std::env::current_dir().ok(),
         parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
+        ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
     foreground(mailbox, config, run, json)
@@ -119,11 +119,14 @@ fn last_event(mailbox: &Mailbox, run: &Run) -> Result<u8> {
 }
 
 /// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along.
-pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32) -> Result<u8> {
+pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32, detach: bool) -> Result<u8> {
     // Fails only for a group leader, which nobody's child is but a shell's: then its group is its own already.
     let _ = rustix::process::setsid();
-    let config = config::load()?.config;
     let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
+    if detach {
+        return detach::command(mailbox, &run)?.spawn().map(|_| 0).map_err(|e| detach::failed(&e));
+    }
+    let config = config::load()?.config;
     let grace = config.limits.grace.0;
     supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace))?;
     Ok(0)

@@ -2,10 +2,10 @@
 //! once; following ends with the run.
 
 use super::foreground::on_hangup;
+use crate::agent::events::{Event, EventKind};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Mailbox, close};
-use crate::run::events::{Event, EventKind};
 use crate::run::record;
 use crate::run::tail::{Next, RoundEvents};
 use crate::surface::program;

@@ -5,10 +5,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Duration;
 
 use super::follow;
+use crate::agent::events::Event;
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
-use crate::run::events::Event;
 use crate::run::ladder::Request;
 use crate::run::record::{Run, State};
 use crate::run::supervisor::{self, Stopper};

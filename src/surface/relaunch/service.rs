@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
+use sd_notify::NotifyState;
+
 use crate::config;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::surface::program;
 use crate::time;
 use crate::watch::{self, Input, Left, Options, Watch};
@@ -19,26 +22,38 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let config = config::load()?.config;
     let (sender, inputs) = watch::channel();
     stop_on_signal(sender.clone())?;
-    let mut say = |line: &str| program::say(&format!("{}  {line}\n", time::rfc3339(time::now())));
-    let mut told_ready = false;
-    while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender, &mut say)? {
-        let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone(), &mut say) {
+    log::to_stderr(config.log.format);
+    // It does its job also where no mailbox exists yet: waiting for the first one.
+    let mut told_ready = !root.exists();
+    if told_ready {
+        notify(&[NotifyState::Ready, NotifyState::Status("waiting for the mailbox")]);
+    }
+    while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender)? {
+        let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone()) {
             // Gone again before it was looked at.
             Err(_) if !root.exists() => continue,
             other => other?,
         };
         let ready = || {
             if !std::mem::replace(&mut told_ready, true) {
-                let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+                notify(&[NotifyState::Ready]);
             }
         };
         match watch.run(ready)? {
             Left::Stopped => break,
-            Left::MailboxGone => say("the mailbox is gone; waiting for it to come back"),
+            Left::MailboxGone => {
+                tracing::warn!("the mailbox is gone; waiting for it to come back");
+                notify(&[NotifyState::Status("the mailbox is gone; waiting for it")]);
+            }
         }
     }
-    say("stopped; runs go on");
+    tracing::info!("stopped; runs go on");
     Ok(0)
+}
+
+/// Tells the service manager, where there is one.
+fn notify(state: &[NotifyState<'_>]) {
+    let _ = sd_notify::notify(state);
 }
 
 fn stop_on_signal(sender: Sender<Input>) -> Result<()> {
@@ -47,6 +62,7 @@ fn stop_on_signal(sender: Sender<Input>) -> Result<()> {
         .map_err(|e| Error::failed(format!("cannot listen for signals: {e}"), "is the process limit reached?"))?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
+            notify(&[NotifyState::Stopping, NotifyState::Status("stopping; runs go on")]);
             let _ = sender.send(Input::Stop);
         }
     });

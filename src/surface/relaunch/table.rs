@@ -1,5 +1,6 @@
 //! `relaunch status`: a table for people, JSON for programs.
 
+use super::monitor;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
@@ -22,10 +23,12 @@ pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Res
 
 /// What there is to show.
 pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
-    match workflow {
-        Some(workflow) => Ok(vec![status::of(mailbox, workflow)?]),
-        None => status::open(mailbox),
-    }
+    let mut found = match workflow {
+        Some(workflow) => vec![status::of(mailbox, workflow)?],
+        None => status::open(mailbox)?,
+    };
+    monitor::explain(mailbox, &mut found)?;
+    Ok(found)
 }
 
 /// It in words: `one` with its details, else a table.
@@ -89,6 +92,8 @@ fn details(status: &Status) -> String {
     line("session", status.session_id.map(|s| s.to_string()));
     line("retry at", status.retry_at.map(time::rfc3339));
     line("why", status.why.clone());
+    line("to do", status.todo.clone());
+    line("cost", status.cost_usd.map(|c| format!("${c:.4}")));
     line("result", status.result.clone());
     out
 }

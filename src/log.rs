@@ -1,0 +1,156 @@
+//! The watcher's log: `tracing` events as lines on standard error, for people or as JSON. A subscriber of our own, since the
+//! usual one is larger than the whole program.
+//!
+//! An event has a `message` and may have an `event` (a word), a `workflow` and further fields. Text shows word, workflow and
+//! message; JSON shows them all.
+
+use std::fmt::{Debug, Write as _};
+use std::io::Write as _;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::config::LogFormat;
+use crate::error::Error;
+use crate::text;
+use crate::time;
+
+/// Sends every event of this process to standard error from now on.
+pub fn to_stderr(format: LogFormat) {
+    // Set before: somebody else's subscriber stays.
+    let _ = tracing::subscriber::set_global_default(Lines { format });
+}
+
+/// Logs an error with what to do about it.
+pub fn error(error: &Error) {
+    tracing::error!(hint = %text::one_line(&error.hint()), "{}", text::one_line(&error.to_string()));
+}
+
+#[derive(Debug)]
+struct Lines {
+    format: LogFormat,
+}
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= Level::INFO && metadata.is_event()
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let at = time::rfc3339(time::now());
+        let line = match self.format {
+            LogFormat::Text => fields.text(&at, *event.metadata().level()),
+            LogFormat::Json => fields.json(at, *event.metadata().level()),
+        };
+        // Nowhere to complain that standard error is gone.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+
+    // Spans are not used.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn take(&mut self, name: &str) -> Option<String> {
+        match self.0.remove(name)? {
+            Value::String(text) => Some(text),
+            other => Some(other.to_string()),
+        }
+    }
+
+    fn text(mut self, at: &str, level: Level) -> String {
+        let mut line = format!("{at}  ");
+        if level <= Level::WARN {
+            line.push_str(if level == Level::ERROR { "error: " } else { "warning: " });
+        }
+        if let Some(word) = self.take("event") {
+            let _ = write!(line, "{word:<8}  ");
+        }
+        if let Some(workflow) = self.take("workflow") {
+            line.push_str(&workflow);
+            line.push_str("  ");
+        }
+        line.push_str(&self.take("message").unwrap_or_default());
+        if let Some(hint) = self.take("hint") {
+            let _ = write!(line, " (hint: {hint})");
+        }
+        text::one_line(line.trim_end()) + "\n"
+    }
+
+    fn json(self, at: String, level: Level) -> String {
+        let mut line = Map::new();
+        line.insert("at".into(), at.into());
+        line.insert("level".into(), level.as_str().to_ascii_lowercase().into());
+        line.extend(self.0);
+        text::escape_json(&Value::Object(line).to_string()) + "\n"
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name().into(), format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().into(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, Value)]) -> Fields {
+        Fields(pairs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect())
+    }
+
+    #[test]
+    fn a_line_for_people_shows_word_workflow_and_message_and_no_terminal_escape() {
+        let launched = [("message", "attempt 1".into()), ("event", "launched".into()), ("workflow", "docs".into()), ("attempt", 1.into())];
+        assert_eq!(fields(&launched).text("T", Level::INFO), "T  launched  docs  attempt 1\n");
+        let error = [("message", "no\n\u{1b}[31mdisk".into()), ("hint", "make room".into())];
+        assert_eq!(fields(&error).text("T", Level::ERROR), "T  error: no [31mdisk (hint: make room)\n");
+    }
+
+    #[test]
+    fn a_line_for_programs_is_one_object_with_every_field() {
+        let launched = [("message", "a\nb\u{202e}".into()), ("event", "launched".into()), ("attempt", 1.into())];
+        let line = fields(&launched).json("T".into(), Level::INFO);
+        assert!(line.ends_with('\n') && line.matches('\n').count() == 1 && line.is_ascii(), "{line:?}");
+        let value: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value, serde_json::json!({"at": "T", "level": "info", "message": "a\nb\u{202e}", "event": "launched", "attempt": 1}));
+    }
+}

@@ -1,0 +1,211 @@
+//! `awaits/PARENT/CHILD.json`: a workflow that is to be told how another one ends. Made before the child is launched, removed
+//! once the parent has been told. Beside it lies `CHILD.lock`, held by a `relaunch spawn` that waits in the parent's own turn.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::layout::{Folder, Mailbox, WorkflowLock};
+use crate::disk::{self, Lock, Placed};
+use crate::document::Document;
+use crate::error::{IoContext, Result};
+use crate::id::{QuestionId, WorkflowId};
+use crate::time::Time;
+
+/// The largest await, in bytes.
+pub const MAX_AWAIT: u64 = 1 << 20;
+
+/// The ends of a workflow, as its parent is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Its agent ended its work by itself.
+    Finished,
+    /// It never began, or was given up.
+    Failed,
+    /// Its attempts are used up; somebody may still bring it back.
+    Parked,
+    /// Its question was taken back.
+    Cancelled,
+    /// Nobody answered its question in time.
+    Expired,
+    /// Somebody stopped it, or a limit did.
+    Stopped,
+}
+
+impl End {
+    /// The word for it in files and messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Parked => "parked",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// Whether somebody may still make it go on.
+    #[must_use]
+    pub fn may_change(self) -> bool {
+        matches!(self, Self::Parked | Self::Stopped)
+    }
+}
+
+/// How a workflow ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ended {
+    /// Which.
+    pub workflow_id: WorkflowId,
+    /// How.
+    pub end: End,
+    /// The agent's final text, or why there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The file with the final text, where that is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// With how many of its children a parent is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// Once every one has ended.
+    #[default]
+    All,
+    /// As soon as this one has.
+    Any,
+}
+
+/// One parent that waits for one child.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Await {
+    /// The version of the layout.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// Names this wait among all.
+    pub await_id: Uuid,
+    /// Who waits; equals the folder's name.
+    pub parent: WorkflowId,
+    /// For whom; equals the file's name.
+    pub child: WorkflowId,
+    /// Since when.
+    pub created: Time,
+    /// With whom it is woken.
+    #[serde(default)]
+    pub join: Join,
+    /// The tree was stopped: that its child is stopped is no news.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patient: bool,
+    /// How the child ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// The round of the parent that tells it. Where that exists, this wait is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_by: Option<QuestionId>,
+}
+
+fn folder(mailbox: &Mailbox, parent: &WorkflowId) -> PathBuf {
+    mailbox.folder(Folder::Awaits).join(parent.as_str())
+}
+
+fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
+    folder(mailbox, parent).join(child.file_name())
+}
+
+fn lock_path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
+    folder(mailbox, parent).join(format!("{child}.lock"))
+}
+
+/// Makes a wait durable; `false` where there is one already. The caller holds the parent's lock.
+pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: Join) -> Result<bool> {
+    let parent = lock.workflow();
+    disk::create_folder(&folder(mailbox, parent))?;
+    let wait = Await {
+        schema_version: crate::document::SCHEMA_VERSION,
+        await_id: Uuid::now_v7(),
+        parent: parent.clone(),
+        child: child.clone(),
+        created: crate::time::now(),
+        join,
+        patient: false,
+        ended: None,
+        told_by: None,
+    };
+    Ok(disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_bytes())? == Placed::Done)
+}
+
+/// The right to tell the parent in its own turn. While it is held, nobody wakes the parent.
+pub fn hold(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Lock>> {
+    disk::create_folder(&folder(mailbox, parent))?;
+    Lock::try_acquire(&lock_path(mailbox, parent, child))
+}
+
+/// Whether somebody waits for the child in the parent's own turn.
+pub fn is_held(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<bool> {
+    Lock::is_held(&lock_path(mailbox, parent, child))
+}
+
+/// One wait; `None` where there is none.
+pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Document<Await>>> {
+    let path = path(mailbox, parent, child);
+    match disk::read(&path, MAX_AWAIT) {
+        Err(e) if e.is_missing_file() => Ok(None),
+        other => Document::parse(&other?).map(Some).map_err(|e| e.in_file(&path)),
+    }
+}
+
+/// Writes a changed wait. The caller holds the parent's lock.
+pub fn write(mailbox: &Mailbox, lock: &WorkflowLock, mut wait: Document<Await>) -> Result<()> {
+    wait.update()?;
+    disk::replace(&path(mailbox, lock.workflow(), &wait.typed.child), &wait.to_bytes())
+}
+
+/// The parent has been told. The caller holds the parent's lock.
+pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Result<()> {
+    disk::remove(&path(mailbox, lock.workflow(), child))?;
+    disk::untouch(&lock_path(mailbox, lock.workflow(), child))?;
+    // Goes with its last file.
+    let _ = std::fs::remove_dir(folder(mailbox, lock.workflow()));
+    Ok(())
+}
+
+/// For whom a workflow waits, in the order of their beginnings.
+pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<Await>>> {
+    let mut waits = Vec::new();
+    for name in entries(&folder(mailbox, parent))? {
+        if let Some(child) = WorkflowId::from_file_name(&name) {
+            waits.extend(read(mailbox, parent, &child)?);
+        }
+    }
+    waits.sort_by_key(|w| (w.typed.created, w.typed.await_id));
+    Ok(waits)
+}
+
+/// Every workflow that waits for another one.
+pub fn parents(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
+    Ok(entries(&mailbox.folder(Folder::Awaits))?.iter().filter_map(|name| name.parse().ok()).collect())
+}
+
+/// Who waits for a workflow.
+pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>> {
+    let mut parents = parents(mailbox)?;
+    parents.retain(|parent| path(mailbox, parent, child).exists());
+    Ok(parents)
+}
+
+fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.io("read", folder)?,
+    };
+    Ok(entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).filter(|n| !n.starts_with('.')).collect())
+}

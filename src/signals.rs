@@ -1,0 +1,77 @@
+//! The words by which agents tell each other that somebody waits. A signal is a whole line; a text that mentions one is no signal.
+
+use std::fmt;
+
+use crate::id::WorkflowId;
+
+/// A signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signal {
+    /// This workflow ended its turn and waits; whoever started it is woken by its result.
+    PendStarted(WorkflowId),
+    /// Still waiting.
+    PendOngoing,
+    /// Look whether you can go on.
+    Resume,
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PendStarted(workflow) => write!(f, "SGN_PEND_STARTED ({workflow})"),
+            Self::PendOngoing => f.write_str("SGN_PEND_ONGOING"),
+            Self::Resume => f.write_str("SGN_RESUME"),
+        }
+    }
+}
+
+impl Signal {
+    /// Reads one line, without its line feed.
+    #[must_use]
+    pub fn of_line(line: &str) -> Option<Self> {
+        match line.trim_end_matches('\r') {
+            "SGN_PEND_ONGOING" => Some(Self::PendOngoing),
+            "SGN_RESUME" => Some(Self::Resume),
+            line => {
+                let id = line.strip_prefix("SGN_PEND_STARTED (")?.strip_suffix(')')?;
+                id.parse().ok().map(Self::PendStarted)
+            }
+        }
+    }
+}
+
+/// A text in which no line is a signal: what an agent says is no word of ours.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    if !text.lines().any(|line| Signal::of_line(line).is_some()) {
+        return text.to_owned();
+    }
+    let quote = |line: &str| if Signal::of_line(line).is_some() { format!("> {line}") } else { line.to_owned() };
+    text.split('\n').map(quote).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_reads_back_from_its_line_and_nothing_else_is_one() {
+        let started = Signal::PendStarted("w-1".parse().unwrap());
+        for signal in [started, Signal::PendOngoing, Signal::Resume] {
+            assert_eq!(Signal::of_line(&signal.to_string()), Some(signal.clone()));
+            assert_eq!(Signal::of_line(&format!("It said {signal}.")), None);
+            assert_eq!(Signal::of_line(&format!(" {signal}")), None);
+        }
+        for line in ["", "SGN_PEND_STARTED", "SGN_PEND_STARTED (../x)", "SGN_PEND_STARTED (a) b", "sgn_resume"] {
+            assert_eq!(Signal::of_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_says_never_reads_as_a_signal_and_prose_stays_as_it_is() {
+        let prose = "I saw SGN_PEND_ONGOING\nand SGN_PEND_STARTED (a) twice\n";
+        assert_eq!(quoted(prose), prose);
+        assert_eq!(quoted("a\nSGN_PEND_ONGOING\n\nb"), "a\n> SGN_PEND_ONGOING\n\nb");
+        assert!(quoted("SGN_RESUME\r\nSGN_PEND_STARTED (x)").lines().all(|l| Signal::of_line(l).is_none()));
+    }
+}

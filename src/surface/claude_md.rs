@@ -1,0 +1,18 @@
+//! The section of a CLAUDE.md that teaches agents to start each other, to ask, and to end their turns.
+
+/// For `askbox init --claude-md >> CLAUDE.md`.
+pub const SECTION: &str = "\
+## Actions
+
+| Keyword             | Action |
+| ------------------- | ------ |
+| _spawn_ `{f}.md`    | Run `relaunch spawn {f}.md`. Its output is the sub-agent's reply. |
+| _ask_ \"{q}\"         | Run `ask-post \"{q}\"` (options: `-o KEY=DESCRIPTION`), then end your turn: you are resumed with the answer. |
+| _terminate_ \"{msg}\" | Stop immediately and reply exactly \"{msg}\". |
+
+- A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that somebody below waits for the user. End your turn with that
+  line. Do not poll: you are resumed, once, with the sub-agent's reply, and go on from there.
+- `relaunch spawn --background {f}.md` prints the ID at once; start several, then end your turn: you are resumed when all are done.
+- `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` where there is none yet.
+- A line such as `parked (ID): why` with exit status 1 means that there will be no reply by itself.
+";

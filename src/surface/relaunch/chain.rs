@@ -1,0 +1,316 @@
+//! `relaunch spawn` and `relaunch resume`: what an agent calls in its Bash to start another one, and to look for its reply.
+//!
+//! Standard output is one thing only: the final text of the other agent, a signal on a line of its own, or how it ended otherwise.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::chain::bounds::{self, Bounds};
+use crate::chain::outcome::{self, View};
+use crate::chain::{tree, wake};
+use crate::config::{self, Config};
+use crate::disk::Lock;
+use crate::error::{Error, Result};
+use crate::hints::Bell;
+use crate::id::WorkflowId;
+use crate::mailbox::awaits::{self, End, Ended, Join};
+use crate::mailbox::{Folder, Mailbox, close};
+use crate::run::claim;
+use crate::run::detach;
+use crate::run::launch::BASH_TIMEOUT;
+use crate::run::record::{Claimant, Run};
+use crate::run::recovery::{self, Recovered};
+use crate::run::task::{self, Task};
+use crate::signals::{Signal, quoted};
+use crate::surface::program;
+use crate::time;
+use crate::watch::{gate, presence};
+
+/// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
+const PATIENCE: Duration = Duration::from_secs(9 * 60);
+/// What Claude Code's Bash takes where nothing is said.
+const USUAL_BASH: Duration = Duration::from_secs(120);
+/// The longest time between two looks, where no event comes.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// What `relaunch spawn` was told.
+#[derive(Debug, Default)]
+pub struct Spawn {
+    /// The file with the instructions, or `-`.
+    pub file: Option<PathBuf>,
+    /// The prompt itself.
+    pub prompt: Option<String>,
+    /// As which agent.
+    pub agent: Option<String>,
+    /// With which model.
+    pub model: Option<String>,
+    /// How long to wait.
+    pub timeout: Option<String>,
+    /// Do not wait.
+    pub background: bool,
+    /// With how many others the parent is woken.
+    pub join_any: bool,
+    /// The child's id.
+    pub workflow: Option<WorkflowId>,
+}
+
+/// `relaunch spawn`.
+pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let deadline = Instant::now() + patience(args.timeout.as_deref())?;
+    let parent = parent_in_run()?;
+    let child = args.workflow.clone().unwrap_or_else(WorkflowId::generate);
+    bounds::is_new(mailbox, parent.as_ref(), &child)?;
+    let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
+    if let Some(parent) = &parent {
+        bounds::depth(mailbox, bounds, parent)?;
+    }
+    if let Some((until, why)) = gate::day_is_used_up(mailbox, &config, time::now())? {
+        let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+        return Err(Error::conflict(why, hint));
+    }
+    let task = task(mailbox, &args, &child, parent.as_ref())?;
+    let held = match &parent {
+        Some(parent) => start_waiting(mailbox, bounds, parent, &child, &args)?,
+        None => None,
+    };
+    let run = task::begin(mailbox, &config, task).inspect_err(|_| {
+        if let Some(parent) = &parent {
+            let _ = told(mailbox, parent, &child);
+        }
+    })?;
+    if let Err(e) = detach::start(mailbox, &run) {
+        // It is durable all the same: a watcher goes on with it.
+        program::complain(&e);
+    }
+    if args.background {
+        program::print_value(child.as_str())?;
+        return Ok(0);
+    }
+    let came = wait(mailbox, &child, deadline, || Ok(()))?;
+    let status = match came {
+        Came::Ended(ended) => {
+            tell(&ended, json)?;
+            if let Some(parent) = &parent {
+                told(mailbox, parent, &child)?;
+            }
+            u8::from(ended.end != End::Finished)
+        }
+        Came::Asking | Came::Late => signal(&Signal::PendStarted(child))?,
+    };
+    drop(held);
+    Ok(status)
+}
+
+/// The workflow in whose run we are called: only that can be woken.
+fn parent_in_run() -> Result<Option<WorkflowId>> {
+    let parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?;
+    Ok(parent.filter(|p| program::env("ASKBOX_RUN").is_some_and(|run| run.starts_with(&format!("{p}/")))))
+}
+
+/// As long as the Bash around us waits, and a little less.
+fn patience(given: Option<&str>) -> Result<Duration> {
+    if let Some(given) = given {
+        return time::parse_duration(given, "timeout").map_err(|e| program::of_flag("--timeout", e));
+    }
+    let said = program::env(BASH_TIMEOUT).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+    let bash = said.or_else(|| program::env("CLAUDECODE").map(|_| USUAL_BASH));
+    Ok(bash.map_or(PATIENCE, |limit| (limit / 10 * 9).min(PATIENCE)))
+}
+
+/// What the child is to do. It works where its parent works or below: nothing else is its to see.
+fn task(mailbox: &Mailbox, args: &Spawn, child: &WorkflowId, parent: Option<&WorkflowId>) -> Result<Task> {
+    let here = std::env::current_dir().ok();
+    let parents = match parent {
+        Some(parent) => crate::mailbox::workflow::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
+        None => None,
+    };
+    let real = |dir: &Path| dir.canonicalize().ok();
+    let cwd = match (&here, &parents) {
+        (Some(here), Some(parents)) if real(here).zip(real(parents)).is_some_and(|(h, p)| h.starts_with(p)) => Some(here.clone()),
+        (_, Some(parents)) => Some(parents.clone()),
+        _ => here,
+    };
+    let mut reads = Vec::new();
+    let prompt = match (&args.file, &args.prompt) {
+        (None, Some(prompt)) => prompt.clone(),
+        (Some(file), None) if file == Path::new("-") => program::read_stdin_text(task::MAX_PROMPT as u64)?,
+        (Some(file), None) => {
+            let path = file
+                .canonicalize()
+                .map_err(|_| Error::not_found(format!("there is no file {}", file.display()), "name the file with the instructions"))?;
+            if parent.is_none() {
+                // Named by a person, not by an agent.
+                reads.push(path.clone());
+            }
+            format!("Read {} and follow its instructions.", path.display())
+        }
+        _ => return Err(Error::usage("nothing is to be done", "relaunch spawn FILE.md, or relaunch spawn --prompt TEXT")),
+    };
+    for (flag, value) in [("--agent", &args.agent), ("--model", &args.model)] {
+        let plain = |v: &str| !v.is_empty() && v.len() <= 200 && !v.starts_with('-') && v.chars().all(|c| c.is_ascii_graphic());
+        if value.as_deref().is_some_and(|v| !plain(v)) {
+            return Err(Error::usage(format!("{flag}: is no name"), "use the name as `claude` takes it"));
+        }
+    }
+    Ok(Task {
+        cwd,
+        parent: parent.cloned(),
+        role: args.agent.clone(),
+        model: args.model.clone(),
+        reads,
+        ..Task::new(child.clone(), prompt)
+    })
+}
+
+/// Makes the wait durable, before there is anything to wait for. The lock says that we tell the parent in its own turn.
+fn start_waiting(mailbox: &Mailbox, bounds: Bounds, parent: &WorkflowId, child: &WorkflowId, args: &Spawn) -> Result<Option<Lock>> {
+    let lock = mailbox.lock(parent)?;
+    bounds::breadth(mailbox, bounds, &lock)?;
+    let held = if args.background { None } else { awaits::hold(mailbox, parent, child)? };
+    let join = if args.join_any { Join::Any } else { Join::All };
+    if !awaits::create(mailbox, &lock, child, join)? {
+        return Err(Error::conflict(format!("{parent} waits for {child} already"), format!("its reply: relaunch resume {child}")));
+    }
+    Ok(held)
+}
+
+/// The parent has it.
+fn told(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<()> {
+    let lock = mailbox.lock(parent)?;
+    awaits::remove(mailbox, &lock, child)
+}
+
+/// `relaunch resume ID`.
+pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let deadline = Instant::now() + patience(timeout)?;
+    let known = outcome::own(mailbox, workflow)? != outcome::Own::Unknown;
+    if !known && close::latest_round(mailbox, workflow).is_none() {
+        return Err(Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"));
+    }
+    let mut started = false;
+    let drive = || {
+        // Where a watcher watches, this is its work.
+        if !presence::anybody(mailbox)? {
+            drive(mailbox, &config, workflow)?;
+        }
+        Ok(())
+    };
+    let came = match outcome::view(mailbox, workflow)? {
+        View::Ended(ended) => Came::Ended(ended),
+        View::Asking => {
+            drive()?;
+            Came::Asking
+        }
+        View::Working => {
+            started = true;
+            wait(mailbox, workflow, deadline, drive)?
+        }
+    };
+    match came {
+        Came::Ended(ended) => {
+            tell(&ended, json)?;
+            // A parent that looked for it by itself need not be told again.
+            if let Some(parent) = parent_in_run()?
+                && awaits::read(mailbox, &parent, workflow)?.is_some_and(|w| w.typed.told_by.is_none())
+            {
+                told(mailbox, &parent, workflow)?;
+            }
+            Ok(u8::from(ended.end != End::Finished))
+        }
+        Came::Asking if started => signal(&Signal::PendStarted(workflow.clone())),
+        Came::Asking | Came::Late => signal(&Signal::PendOngoing),
+    }
+}
+
+/// Starts whatever can go on at or below a workflow.
+fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
+    for workflow in tree::members(mailbox, root)? {
+        let mut runs: Vec<Run> = wake::touched(mailbox, config, &workflow)?;
+        if mailbox.document(Folder::Answered, &workflow).exists()
+            && let Ok(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
+        {
+            runs.push(claim.into_run());
+        } else if let Some(round) = outcome::claimed(mailbox, &workflow)
+            && let Recovered::Launch(run) | Recovered::Claimed(run) = recovery::recover(mailbox, config, &round)?
+        {
+            runs.push(*run);
+        }
+        runs.iter().try_for_each(|run| detach::start(mailbox, run))?;
+    }
+    Ok(())
+}
+
+enum Came {
+    Ended(Ended),
+    Asking,
+    Late,
+}
+
+/// Waits until a workflow has ended, or asks, or the time is over. Woken by what happens in the mailbox.
+fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, drive: impl Fn() -> Result<()>) -> Result<Came> {
+    let mut bell = Bell::of_folder(&mailbox.folder(Folder::Running)).ok();
+    for folder in [Folder::Pending, Folder::Answered, Folder::Closed, Folder::Parked, Folder::Awaits] {
+        if let Some(bell) = &mut bell {
+            let _ = bell.also(&mailbox.folder(folder));
+        }
+    }
+    loop {
+        drive()?;
+        match outcome::view(mailbox, workflow)? {
+            View::Ended(ended) => return Ok(Came::Ended(ended)),
+            View::Asking => return Ok(Came::Asking),
+            View::Working => {}
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Came::Late);
+        }
+        match &bell {
+            Some(bell) => bell.wait(left.min(LOOK)),
+            None => std::thread::sleep(left.min(LOOK / 10)),
+        }
+    }
+}
+
+fn signal(signal: &Signal) -> Result<u8> {
+    program::print(&format!("{signal}\n"))?;
+    Ok(0)
+}
+
+/// Prints how a workflow ended. A reader that is gone was not told.
+fn tell(ended: &Ended, json: bool) -> Result<()> {
+    let words = if json {
+        let line = String::from_utf8_lossy(&crate::document::to_json(ended)?).into_owned();
+        crate::text::escape_json(&line)
+    } else if ended.end == End::Finished {
+        quoted(&ended.text)
+    } else {
+        format!("{} ({}): {}", ended.end.word(), ended.workflow_id, crate::text::one_line(&ended.text))
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{words}").and_then(|()| out.flush()).map_err(|e| {
+        Error::failed(format!("cannot write to standard output: {e}"), format!("print it again: relaunch resume {}", ended.workflow_id))
+    })
+}
+
+/// `relaunch stop --tree ID`: stops every run at or below a workflow, and wakes nobody because of it.
+pub fn stop_tree(mailbox: &Mailbox, root: &WorkflowId, stop: impl Fn(&WorkflowId) -> Result<u8>) -> Result<u8> {
+    let members = tree::members(mailbox, root)?;
+    tree::be_patient(mailbox, &members)?;
+    let mut stopped = 0;
+    // From above: a parent that is stopped starts nothing more.
+    for member in &members {
+        match stop(member) {
+            Ok(_) => stopped += 1,
+            Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    if stopped == 0 {
+        return Err(Error::not_found(format!("no run at or below {root} is live"), format!("see where it stands: relaunch status {root}")));
+    }
+    Ok(0)
+}

@@ -1,0 +1,55 @@
+//! `relaunch status --summary`, and what the state of the queue means for those who wait in it.
+
+use crate::config;
+use crate::error::Result;
+use crate::mailbox::Mailbox;
+use crate::run::status::{Standing, Status};
+use crate::surface::program;
+use crate::time;
+use crate::watch::summary::{self, Queue};
+
+/// Everything at a glance.
+pub fn show(mailbox: &Mailbox, json: bool) -> Result<u8> {
+    let summary = summary::of(mailbox, &config::load()?.config)?;
+    if json {
+        program::print_json(&summary)?;
+        return Ok(0);
+    }
+    let mut out = String::new();
+    let rounds: Vec<String> = summary.rounds.iter().filter(|(_, n)| **n > 0).map(|(state, n)| format!("{n} {state}")).collect();
+    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<10} {value}\n"));
+    line("rounds", if rounds.is_empty() { "none is open".into() } else { rounds.join(", ") });
+    if let Some(at) = summary.oldest_pending_at {
+        line("oldest", format!("waits for {}", time::human(time::since(at))));
+    }
+    line("queue", words(&summary.queue));
+    let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
+    line("today", format!("${:.4}{limit}", summary.spent_today_usd));
+    line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
+    program::print_words(&out)?;
+    Ok(0)
+}
+
+fn words(queue: &Queue) -> String {
+    let until = queue.until.map(|at| format!(" until {}", time::rfc3339(at))).unwrap_or_default();
+    let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+    format!("{}{until}{why}", queue.state)
+}
+
+/// Gives those who wait for the queue its reason.
+pub fn explain(mailbox: &Mailbox, all: &mut [Status]) -> Result<()> {
+    let waits = |s: &Status| matches!(s.state, Standing::Answered | Standing::Queued);
+    if !all.iter().any(waits) {
+        return Ok(());
+    }
+    // A configuration that cannot be read is for others to complain about: this command is to show what is wrong.
+    let config = config::load().map(|l| l.config).unwrap_or_default();
+    let queue = summary::queue(mailbox, &config)?;
+    if queue.state != "open" {
+        for status in all.iter_mut().filter(|s| waits(s)) {
+            status.retry_at = queue.until;
+            status.why = Some(format!("the queue is {}", words(&queue)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,334 @@
+//! The global breaker: when run after run fails, the queue is paused and one run is tried after a while. Pure: it is told what
+//! happens and when, and says what that changes. What it knows survives a restart as `breaker.json`.
+//!
+//! ```text
+//! closed ── N failures within the window, none delivered ──▶ open ── its pause is over ──▶ probing (one run)
+//!    ▲                                                        ▲                                 │
+//!    └────────────────────── a run was delivered ─────────────┴── it failed: twice the pause ───┘
+//! ```
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Relaunch;
+use crate::time::{self, Time};
+
+/// The pause doubles no further than so many times.
+const DOUBLINGS: u32 = 3;
+/// Failures remembered, however large the configured number is.
+const REMEMBERED: usize = 10_000;
+
+/// When it opens, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// So many failures; 0 for never.
+    pub failures: u32,
+    /// Within this time.
+    pub window: Duration,
+    /// The first pause.
+    pub pause: Duration,
+}
+
+impl Settings {
+    /// As the operator has configured it.
+    #[must_use]
+    pub fn of(config: &Relaunch) -> Self {
+        Self { failures: config.breaker_failures, window: config.breaker_window.0, pause: config.breaker_pause.0 }
+    }
+}
+
+/// Where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum State {
+    /// Runs are launched.
+    #[default]
+    Closed,
+    /// Nothing is launched until then; after that, one run.
+    Open {
+        /// Since when.
+        since: Time,
+        /// Until when.
+        until: Time,
+        /// Which pause in a row, from 1.
+        pause: u32,
+        /// Why.
+        why: String,
+    },
+    /// One run is being tried.
+    Probing {
+        /// Which: `WORKFLOW/QUESTION/ATTEMPT`.
+        run: String,
+        /// Since when nothing else is launched.
+        since: Time,
+        /// The pause before it was which in a row.
+        pause: u32,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A run that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failed {
+    /// When.
+    pub at: Time,
+    /// Which: `WORKFLOW/QUESTION/ATTEMPT`.
+    pub run: String,
+}
+
+/// The breaker, as it lies on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Breaker {
+    /// The version of the layout.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: State,
+    /// The failures that count, the oldest first.
+    #[serde(default)]
+    pub failures: Vec<Failed>,
+    /// When a run was delivered last; earlier failures do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered_at: Option<Time>,
+}
+
+/// What may be launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permit {
+    /// Whatever the cap allows.
+    Any,
+    /// One run, to see whether it goes again.
+    One,
+    /// Nothing before then.
+    NotBefore(Time),
+    /// Nothing before the probe has ended.
+    Wait,
+}
+
+/// What has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing that anybody needs to be told.
+    None,
+    /// The queue is paused.
+    Opened,
+    /// It goes on.
+    Closed,
+}
+
+impl Breaker {
+    /// What may be launched now.
+    #[must_use]
+    pub fn permit(&self, now: Time) -> Permit {
+        match &self.state {
+            State::Closed => Permit::Any,
+            State::Open { until, .. } if *until > now => Permit::NotBefore(*until),
+            State::Open { .. } => Permit::One,
+            State::Probing { .. } => Permit::Wait,
+        }
+    }
+
+    /// A run was launched. Tells whether it is the probe.
+    pub fn launched(&mut self, run: &str) -> bool {
+        let State::Open { since, pause, why, .. } = &self.state else { return false };
+        self.state = State::Probing { run: run.into(), since: *since, pause: *pause, why: why.clone() };
+        true
+    }
+
+    /// A run failed. One that was told of before counts once.
+    pub fn failed(&mut self, run: &str, at: Time, settings: Settings, now: Time) -> Change {
+        let known = self.failures.iter().any(|f| f.run == run);
+        if settings.failures == 0 || known || self.delivered_at.is_some_and(|d| d >= at) {
+            return Change::None;
+        }
+        let begin = now.checked_sub_signed(delta(settings.window)).unwrap_or(Time::MIN_UTC);
+        self.failures.push(Failed { at, run: run.into() });
+        self.failures.retain(|f| f.at > begin);
+        let excess = self.failures.len().saturating_sub(REMEMBERED);
+        self.failures.drain(..excess);
+        match &self.state {
+            State::Probing { run: probe, since, pause, .. } if probe == run => {
+                self.state = open(*since, pause.saturating_add(1), settings, now, format!("the run that was tried failed as well: {run}"));
+                Change::Opened
+            }
+            State::Closed if self.failures.len() >= usize::try_from(settings.failures).unwrap_or(usize::MAX) => {
+                let why = format!("{} runs failed within {} and none was delivered", self.failures.len(), time::human(settings.window));
+                self.state = open(now, 1, settings, now, why);
+                Change::Opened
+            }
+            _ => Change::None,
+        }
+    }
+
+    /// A run was delivered: it goes.
+    pub fn delivered(&mut self, at: Time) -> Change {
+        self.delivered_at = Some(self.delivered_at.map_or(at, |d| d.max(at)));
+        self.failures.retain(|f| f.at > at);
+        match std::mem::take(&mut self.state) {
+            State::Closed => Change::None,
+            State::Open { .. } | State::Probing { .. } => Change::Closed,
+        }
+    }
+
+    /// A run ended in a way that says nothing about the others: if it was the probe, another one may be tried.
+    pub fn ended(&mut self, run: &str, now: Time) {
+        if let State::Probing { run: probe, since, pause, why } = &self.state
+            && probe == run
+        {
+            self.state = State::Open { since: *since, until: now, pause: *pause, why: why.clone() };
+        }
+    }
+
+    /// The run that is being tried.
+    #[must_use]
+    pub fn probe(&self) -> Option<&str> {
+        match &self.state {
+            State::Probing { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Why nothing, or but one run, is launched.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        match &self.state {
+            State::Closed => None,
+            State::Open { why, .. } | State::Probing { why, .. } => Some(why),
+        }
+    }
+}
+
+fn open(since: Time, pause: u32, settings: Settings, now: Time, why: String) -> State {
+    let long = settings.pause.saturating_mul(1 << (pause - 1).min(DOUBLINGS));
+    State::Open { since, until: now.checked_add_signed(delta(long)).unwrap_or(Time::MAX_UTC), pause, why }
+}
+
+fn delta(duration: Duration) -> TimeDelta {
+    TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: Settings = Settings { failures: 3, window: Duration::from_secs(60), pause: Duration::from_secs(100) };
+
+    fn at(seconds: i64) -> Time {
+        Time::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
+    }
+
+    fn fail(breaker: &mut Breaker, run: &str, seconds: i64) -> Change {
+        breaker.failed(run, at(seconds), SETTINGS, at(seconds))
+    }
+
+    fn opened() -> Breaker {
+        let mut breaker = Breaker::default();
+        assert_eq!(fail(&mut breaker, "a/1/1", 0), Change::None);
+        assert_eq!(fail(&mut breaker, "b/1/1", 10), Change::None);
+        assert_eq!(fail(&mut breaker, "c/1/1", 20), Change::Opened);
+        breaker
+    }
+
+    #[test]
+    fn it_opens_at_the_last_of_n_failures_within_the_window_and_lets_one_run_through_after_its_pause() {
+        let mut breaker = opened();
+        assert_eq!(breaker.permit(at(119)), Permit::NotBefore(at(120)));
+        assert_eq!(breaker.permit(at(120)), Permit::One);
+        assert!(breaker.launched("d/1/1"));
+        assert_eq!(breaker.permit(at(1000)), Permit::Wait);
+        assert!(!breaker.launched("e/1/1"), "there is one probe only");
+        assert_eq!(breaker.probe(), Some("d/1/1"));
+    }
+
+    #[test]
+    fn failures_that_are_too_far_apart_do_not_open_it() {
+        let mut breaker = Breaker::default();
+        for n in 0..50 {
+            assert_eq!(fail(&mut breaker, &format!("w/1/{n}"), n * 31), Change::None);
+        }
+        assert_eq!(breaker.permit(at(2000)), Permit::Any);
+        assert!(breaker.failures.len() < 3);
+    }
+
+    #[test]
+    fn a_delivered_run_closes_it_and_forgets_the_failures_before() {
+        let mut breaker = opened();
+        breaker.launched("d/1/1");
+        assert_eq!(breaker.delivered(at(130)), Change::Closed);
+        assert_eq!((breaker.permit(at(130)), breaker.why()), (Permit::Any, None));
+        assert_eq!(fail(&mut breaker, "e/1/1", 131), Change::None);
+        assert_eq!(fail(&mut breaker, "f/1/1", 132), Change::None);
+        assert_eq!(fail(&mut breaker, "g/1/1", 133), Change::Opened);
+    }
+
+    #[test]
+    fn a_probe_that_fails_doubles_the_pause_up_to_eightfold() {
+        let mut breaker = opened();
+        let mut now = 20;
+        for long in [200, 400, 800, 800, 800] {
+            now += 5000;
+            assert_eq!(breaker.permit(at(now)), Permit::One);
+            breaker.launched("p/1/1");
+            breaker.failures.clear();
+            assert_eq!(fail(&mut breaker, "p/1/1", now), Change::Opened);
+            assert_eq!(breaker.permit(at(now)), Permit::NotBefore(at(now + long)));
+        }
+    }
+
+    #[test]
+    fn other_runs_that_fail_while_one_is_tried_change_nothing() {
+        let mut breaker = opened();
+        assert_eq!(fail(&mut breaker, "z/1/1", 21), Change::None);
+        breaker.launched("d/1/1");
+        assert_eq!(fail(&mut breaker, "y/1/1", 121), Change::None);
+        assert_eq!(breaker.permit(at(121)), Permit::Wait);
+        breaker.ended("y/1/1", at(122));
+        assert_eq!(breaker.permit(at(122)), Permit::Wait);
+        breaker.ended("d/1/1", at(123));
+        assert_eq!(breaker.permit(at(123)), Permit::One, "a probe that was stopped says nothing: another one");
+    }
+
+    #[test]
+    fn a_failure_that_is_told_twice_counts_once_and_zero_switches_it_off() {
+        let mut breaker = Breaker::default();
+        for _ in 0..9 {
+            assert_eq!(fail(&mut breaker, "a/1/1", 0), Change::None);
+        }
+        assert_eq!(breaker.failures.len(), 1);
+        let off = Settings { failures: 0, ..SETTINGS };
+        let mut breaker = Breaker::default();
+        for n in 0..99 {
+            assert_eq!(breaker.failed(&format!("a/1/{n}"), at(n), off, at(n)), Change::None);
+        }
+        assert_eq!(breaker.permit(at(100)), Permit::Any);
+    }
+
+    #[test]
+    fn it_reads_back_as_it_was_written_in_every_state() {
+        let mut breaker = opened();
+        let mut states = vec![Breaker::default(), breaker.clone()];
+        breaker.launched("d/1/1");
+        states.push(breaker.clone());
+        breaker.delivered(at(200));
+        states.push(breaker);
+        for breaker in states {
+            let text = serde_json::to_string(&breaker).unwrap();
+            assert_eq!(serde_json::from_str::<Breaker>(&text).unwrap(), breaker, "{text}");
+        }
+    }
+
+    #[test]
+    fn clocks_at_the_end_of_time_break_nothing() {
+        let huge = Settings { failures: 1, window: Duration::MAX, pause: Duration::MAX };
+        let mut breaker = Breaker::default();
+        assert_eq!(breaker.failed("a/1/1", at(0), huge, at(0)), Change::Opened);
+        assert_eq!(breaker.permit(at(0)), Permit::NotBefore(Time::MAX_UTC));
+    }
+}

@@ -1,0 +1,109 @@
+//! Everything at a glance, for monitoring: how many rounds stand where, how long the oldest question waits, whether the queue
+//! is paused, what was spent today.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::breaker::{Permit, State};
+use super::{gate, presence};
+use crate::config::Config;
+use crate::error::Result;
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::costs;
+use crate::run::status::{self, Standing};
+use crate::time::{self, Time};
+
+/// Everything at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// Open rounds by state; every state is there.
+    pub rounds: BTreeMap<&'static str, u64>,
+    /// When the oldest pending question was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_pending_at: Option<Time>,
+    /// How long it has been waiting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_pending_seconds: Option<u64>,
+    /// Whether answers become runs.
+    pub queue: Queue,
+    /// US dollars of this day (UTC).
+    pub spent_today_usd: f64,
+    /// The limit on them; missing where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day_limit_usd: Option<f64>,
+    /// Somebody watches the mailbox.
+    pub watched: bool,
+}
+
+/// Whether answers become runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Queue {
+    /// `open`; `paused`, by the breaker or by the day's limit; `probing`: one run is being tried.
+    pub state: &'static str,
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Runs that failed lately and count for the breaker.
+    pub failures: usize,
+}
+
+/// The states of open rounds.
+const STATES: [Standing; 9] = [
+    Standing::Pending,
+    Standing::Answered,
+    Standing::Queued,
+    Standing::Running,
+    Standing::Throttled,
+    Standing::Retrying,
+    Standing::Orphaned,
+    Standing::Interrupted,
+    Standing::Parked,
+];
+
+/// Where the queue stands.
+pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
+    let breaker = gate::read(mailbox)?;
+    let why = breaker.why().map(str::to_owned);
+    let failures = breaker.failures.len();
+    Ok(match (breaker.permit(time::now()), &breaker.state) {
+        (Permit::NotBefore(until), _) => Queue { state: "paused", until: Some(until), why, failures },
+        (_, State::Open { .. } | State::Probing { .. }) => Queue { state: "probing", until: None, why, failures },
+        (_, State::Closed) => match gate::day_is_used_up(mailbox, config, time::now())? {
+            Some((until, why)) => Queue { state: "paused", until: Some(until), why: Some(why), failures },
+            None => Queue { state: "open", until: None, why: None, failures },
+        },
+    })
+}
+
+/// Reads names, the records of claimed rounds and the day's bookings; no question.
+pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
+    let mut rounds: BTreeMap<&'static str, u64> = STATES.iter().map(|s| (s.word(), 0)).collect();
+    let mut add = |standing: Standing, n: usize| *rounds.entry(standing.word()).or_default() += n as u64;
+    let pending = list::workflows(mailbox, Folder::Pending)?;
+    add(Standing::Pending, pending.len());
+    add(Standing::Answered, list::workflows(mailbox, Folder::Answered)?.len());
+    for folder in [Folder::Running, Folder::Parked] {
+        for round in list::round_names(mailbox, folder) {
+            add(status::standing_of(mailbox, folder, &round)?, 1);
+        }
+    }
+    let written = |path: std::path::PathBuf| path.symlink_metadata().and_then(|m| m.modified()).ok();
+    let oldest = pending.iter().filter_map(|w| written(mailbox.document(Folder::Pending, w))).min();
+    let oldest = oldest.map(|at| time::to_the_millisecond(Time::from(at)));
+    let limit = config.limits.day_cost;
+    Ok(Summary {
+        rounds,
+        oldest_pending_at: oldest,
+        oldest_pending_seconds: oldest.map(|at| time::since(at).as_secs()),
+        queue: queue(mailbox, config)?,
+        spent_today_usd: costs::of_day(mailbox, time::now())?,
+        day_limit_usd: (limit > 0.0).then_some(limit),
+        watched: presence::anybody(mailbox)?,
+    })
+}

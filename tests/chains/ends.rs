@@ -1,0 +1,121 @@
+//! Children that end without a reply, and everybody who dies in between.
+
+use crate::home::until;
+use crate::tree::{ASKS, Tree, passes_on};
+use rustix::process::{Pid, Signal, kill_process};
+
+#[test]
+fn a_child_that_is_parked_in_the_middle_wakes_its_parent_with_that() {
+    let tree = Tree::with("[relaunch]\nattempts = 1\n");
+    tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w middle --prompt go; else echo \"woken\"; fi");
+    tree.does("middle", "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else echo HOPELESS; fi");
+    tree.does("leaf", ASKS);
+    let _watcher = tree.home.watch();
+    tree.spawn("root");
+    tree.answer("leaf");
+    assert_eq!(tree.result("root"), "woken");
+    let told = tree.home.told("root", 2);
+    assert!(told.contains("middle has no reply, it is parked: "), "{told}");
+    assert!(told.contains("not this time"), "{told}");
+    assert_eq!(tree.resume("middle").0, 1);
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_child_that_dies_in_its_parents_turn_is_told_on_one_line_with_status_one() {
+    let tree = Tree::with("[relaunch]\nattempts = 1\n");
+    tree.does("root", "relaunch spawn -w child --prompt go; echo \"status $?\"");
+    tree.does("child", "echo HOPELESS");
+    let _watcher = tree.home.watch();
+    let said = tree.spawn("root");
+    assert!(said.starts_with("parked (child): ") && said.ends_with("\nstatus 1"), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_cancelled_and_an_expired_question_wake_the_parent_each_with_its_word() {
+    let tree = Tree::new();
+    tree.does("a", "if [ $n = 1 ]; then relaunch spawn -w taken --prompt go; else echo woken; fi");
+    tree.does("b", "if [ $n = 1 ]; then relaunch spawn -w late --prompt go; else echo woken; fi");
+    tree.does("taken", ASKS);
+    tree.does("late", "ask-post 'When?' --timeout 1s --on-expiry cancel");
+    let _watcher = tree.home.watch();
+    tree.spawn("a");
+    tree.home.ok("ask-answer", &["cancel", "taken", "--why", "no time"]);
+    tree.spawn("b");
+    assert_eq!((tree.result("a"), tree.result("b")), ("woken".into(), "woken".into()));
+    let (a, b) = (tree.home.told("a", 2), tree.home.told("b", 2));
+    assert!(a.contains("taken has no reply, it is cancelled: no time"), "{a}");
+    assert!(b.contains("late has no reply, it is expired: "), "{b}");
+    assert_eq!(tree.resume("taken"), (1, "cancelled (taken): no time".into()));
+}
+
+#[test]
+fn a_watcher_killed_between_two_wake_ups_leaves_the_rest_to_the_next_one() {
+    let tree = Tree::new();
+    tree.does("root", &passes_on("middle"));
+    tree.does(
+        "middle",
+        "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; news; fi",
+    );
+    tree.does("leaf", ASKS);
+    let watcher = tree.home.watch();
+    tree.spawn("root");
+    tree.answer("leaf");
+    tree.home.told("middle", 2);
+    // Killed, as a dropped watcher is.
+    drop(watcher);
+    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    until("the end of the middle", || Some(tree.status("middle")).filter(|s| s["state"] == "delivered"));
+    assert_eq!(tree.status("root")["state"], "awaiting");
+    let _watcher = tree.home.watch();
+    assert_eq!(tree.result("root"), "passed on: it is 2");
+    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
+}
+
+#[test]
+fn a_parent_that_is_stopped_while_its_child_runs_takes_nothing_along_and_is_told_when_it_goes_on() {
+    let tree = Tree::new();
+    tree.does("root", "case $n in 1) relaunch spawn -w child --prompt go;; 2) echo went on;; *) news;; esac");
+    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo survived");
+    let _watcher = tree.home.watch();
+    let root = std::thread::scope(|scope| {
+        let root = scope.spawn(|| tree.home.run("relaunch", &["spawn", "-w", "root", "--prompt", "go"]));
+        tree.home.told("child", 1);
+        tree.home.ok("relaunch", &["stop", "--now", "--grace", "1s", "root"]);
+        root.join().unwrap()
+    });
+    assert_eq!(root.status.code(), Some(1));
+    assert!(String::from_utf8(root.stdout).unwrap().starts_with("stopped (root): "));
+    assert_eq!(tree.status("child")["state"], "running");
+    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    assert_eq!(tree.result("child"), "survived");
+    assert_eq!(tree.launches("root"), 1);
+    // It was stopped: it is not woken behind its operator's back.
+    assert_eq!(tree.status("root")["state"], "interrupted");
+    tree.home.ok("relaunch", &["root"]);
+    until("the news", || Some(tree.status("root")).filter(|s| s["result"] == "survived"));
+    assert_eq!((tree.launches("root"), tree.launches("child")), (3, 1));
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_killed_spawn_loses_nothing() {
+    let tree = Tree::new();
+    tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w child --prompt go & echo $! >\"$FAKE_DIR/pid\"; wait $!; else news; fi");
+    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo kept");
+    let _watcher = tree.home.watch();
+    let said = std::thread::scope(|scope| {
+        let root = scope.spawn(|| tree.spawn("root"));
+        tree.home.told("child", 1);
+        let pid = std::fs::read_to_string(tree.home.path("fake/pid")).unwrap().trim().parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        until("the end of the turn", || Some(tree.status("root")).filter(|s| s["state"] == "awaiting"));
+        std::fs::write(tree.home.path("fake/go"), "").unwrap();
+        root.join().unwrap()
+    });
+    assert_eq!(said, "kept");
+    assert_eq!((tree.launches("root"), tree.launches("child")), (2, 1));
+    tree.nobody_waits();
+}
