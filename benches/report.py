@@ -90,6 +90,6 @@ def machine():
     virtual = "a virtual machine" if "hypervisor" in open("/proc/cpuinfo").read() else "a machine"
     kind = first("stat", "-f", "-c", "%T", PROJECT)
     return (
-        f"{virtual} with {os.cpu_count()} CPUs ({model}), {platform.system()} {platform.release().split('-')[0]}, {kind}, "
+        f"{virtual} (load {os.getloadavg()[0]:.1f}) with {os.cpu_count()} CPUs ({model}), {platform.system()} {platform.release().split('-')[0]}, {kind}, "
         f"{first('rustc', '--version')}, {first('musl-gcc', '--version')}, {first('valgrind', '--version')}, {first('jq', '--version')}"
     )
