@@ -7,7 +7,11 @@ use std::collections::BTreeSet;
 #[test]
 fn every_direct_dependency_is_explained_and_nothing_else() {
     let manifest: toml::Table = include_str!("../Cargo.toml").parse().unwrap();
-    let tables = ["dependencies", "dev-dependencies", "build-dependencies"].iter().filter_map(|t| manifest.get(*t)?.as_table());
+    let of_targets =
+        manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|t| t.values()).filter_map(toml::Value::as_table);
+    let places = of_targets.chain([&manifest]);
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let tables = places.flat_map(|place| kinds.iter().filter_map(|kind| place.get(*kind)?.as_table()));
     let used: BTreeSet<&str> = tables.flat_map(|t| t.keys()).map(String::as_str).collect();
     let page = include_str!("../docs/dependencies.md");
     let tables = page.split("\n## ").skip(1);
