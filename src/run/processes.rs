@@ -7,9 +7,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal};
 
 /// How long a tree gets after SIGTERM: the agent needs up to three seconds to take its tools down.
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
@@ -52,11 +55,47 @@ impl Process {
             let mut fds = [rustix::event::PollFd::new(&self.fd, rustix::event::PollFlags::IN)];
             match rustix::event::poll(&mut fds, Some(&timeout)) {
                 Ok(n) => return n > 0,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(_) => return self.is_gone(),
             }
         }
     }
+}
+
+/// Makes the orphans of this process's descendants its own children from here on, instead of init's: then having no child
+/// means having no descendant. For a process whose only children are the agent it supervises and what that leaves behind.
+pub fn adopt_orphans() {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+fn adopts() -> bool {
+    rustix::process::child_subreaper().is_ok_and(|of| of.is_some())
+}
+
+/// Waits for the agent's end, in words. The adopted that end meanwhile are waited for too: nobody else would.
+pub(super) fn wait_for(mut agent: Child) -> String {
+    while adopts() {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
+                return ExitStatus::from_raw(status.as_raw()).to_string();
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    agent.wait().map_or_else(|e| e.to_string(), |status| status.to_string())
+}
+
+/// Whether it is certain that no descendant lives once the agent has ended, and without a look at every process there is.
+pub(super) fn none_is_left() -> bool {
+    while adopts() {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(e) => return e == Errno::CHILD,
+        }
+    }
+    false
 }
 
 /// All processes that carry one of these `ASKBOX_RUN` values, and their descendants; never ourselves.

@@ -106,7 +106,8 @@ pub fn supervise(
     drop(listener);
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
-    match processes::end(|t| t == token, processes::TERM_GRACE) {
+    let ended = if processes::none_is_left() { Ok(0) } else { processes::end(|t| t == token, processes::TERM_GRACE) };
+    match ended {
         Ok(0) => {}
         Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
         Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
@@ -254,8 +255,7 @@ fn start(
     pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(end.send(Input::OutputEnded)));
     let complaints = pipes::spawn_complaints(stderr_read, stderr);
     std::thread::spawn(move || {
-        let status = child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-        let _ = sender.send(Input::Exited(status));
+        let _ = sender.send(Input::Exited(processes::wait_for(child)));
     });
     if let Some(input) = &input {
         let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));

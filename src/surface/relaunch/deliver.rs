@@ -19,7 +19,7 @@ use crate::run::status::{self, Standing};
 use crate::run::stop::{self, Stop};
 use crate::run::tail::Lines;
 use crate::run::task::{self, Task};
-use crate::run::{prompt, supervisor};
+use crate::run::{processes, prompt, supervisor};
 use crate::surface::program;
 use crate::time::{self, Span};
 
@@ -128,6 +128,7 @@ pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, 
     }
     let config = config::load()?.config;
     let grace = config.limits.grace.0;
+    processes::adopt_orphans();
     supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace))?;
     Ok(0)
 }

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::run::ladder::Request;
+use crate::run::processes;
 use crate::run::record::{Run, State};
 use crate::run::supervisor::{self, Stopper};
 use crate::run::tail::Lines;
@@ -43,6 +44,7 @@ pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool
         let _ = stoppable.send(s.clone());
         on_hangup(move || s.stop(reader_gone(grace)));
     };
+    processes::adopt_orphans();
     let supervised = supervisor::supervise(mailbox, &config, run, &mut observe, stop_by);
     drop(ring);
     let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
