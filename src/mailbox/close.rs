@@ -1,5 +1,6 @@
-//! The ends of a round. The document first says how it ended (durable, in place), then one rename into `closed/` makes it so;
-//! a crash between the two is completed at the next look.
+//! The ends of a round. A pending one's document first says how it ended (durable, in place), then one rename into `closed/`
+//! makes it so. A claimed one's appears in `closed/`, whole, and then its copy goes. A crash between the two is completed at the
+//! next look.
 
 use super::answer::{Answer, AnswerValue};
 use super::audit::{self, Entry};
@@ -136,8 +137,25 @@ pub fn from_claimed(
     };
     document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
     document.update()?;
-    disk::replace(&path, &document.to_bytes())?;
-    finish(mailbox, from, &round)
+    let placed = disk::create(&mailbox.round(Folder::Closed, &round), &document.to_bytes())?;
+    if placed == Placed::Taken && !is_closed(mailbox, &round, &document) {
+        intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
+    } else if let (Placed::Done, Some(closing)) = (placed, document.typed.closed) {
+        audited(mailbox, &round, closing);
+    }
+    // Not synced: `closed/` has the last word. Where a power cut brings this copy back, the next look takes it away again.
+    disk::untouch(&path)
+}
+
+/// Whether a claimed document is what a round left behind that is closed by now. The caller may remove it.
+#[must_use]
+pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
+    let closed = intake::read_round_file(&mailbox.round(Folder::Closed, round)).map(|closed| closed.typed);
+    closed.is_ok_and(|closed| closed.closed.is_some() && closed.answer == document.typed.answer)
+}
+
+fn audited(mailbox: &Mailbox, round: &RoundId, closing: Closing) {
+    audit::record(mailbox, Entry::of(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
 }
 
 /// The rename that closes a round whose document says how it ended.
@@ -153,7 +171,7 @@ pub fn finish(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
         return Ok(());
     }
     if let Some(closing) = closing {
-        audit::record(mailbox, Entry::of(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
+        audited(mailbox, round, closing);
     }
     Ok(())
 }

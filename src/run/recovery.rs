@@ -63,6 +63,10 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
         }
         Err(e) => return Err(e),
     };
+    if close::is_closed(mailbox, round, &document) {
+        disk::untouch(&path)?;
+        return Ok(Recovered::Over);
+    }
     if document.typed.closed.is_some() {
         let _lock = mailbox.lock(&round.workflow)?;
         close::finish(mailbox, Folder::Running, round)?;
