@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use askbox::chain::tree;
 use askbox::error::{Error, Result};
 use askbox::id::{QuestionId, WorkflowId};
-use askbox::mailbox::{Answer, AnswerValue, Mailbox, answer, close};
+use askbox::mailbox::answer::{self, Accepted};
+use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, close};
 use askbox::surface::args::ask_answer::{AskAnswer, Command};
 use askbox::surface::{answering, ask_user, edit, listing, program, show};
 use serde_json::{json, value::RawValue};
@@ -19,15 +20,23 @@ fn main() -> ExitCode {
 fn run(args: AskAnswer) -> Result<u8> {
     let by = args.reply.by.clone().unwrap_or_else(program::user);
     match &args.command {
-        None if args.reply.id.is_none() => return inbox(&args, &by),
-        None => reply(&args, &by)?,
-        Some(Command::List) => listing::pending(&args.common.open()?, args.common.json)?,
-        Some(Command::Show { id, format }) => look(&args, id, format.as_deref())?,
-        Some(Command::Decline { id, note, round }) => {
+        None if args.reply.id.is_none() => inbox(&args, &by),
+        None => reply(&args, &by).map(|()| 0),
+        Some(command) => other(&args, command, by).map(|()| 0),
+    }
+}
+
+/// Everything but the answer itself. Apart, so that this touches as few pages as it can.
+#[cold]
+fn other(args: &AskAnswer, command: &Command, by: String) -> Result<()> {
+    match command {
+        Command::List => listing::pending(&args.common.open()?, args.common.json)?,
+        Command::Show { id, format } => look(args, id, format.as_deref())?,
+        Command::Decline { id, note, round } => {
             let id = program::workflow(id)?;
-            give(&args, &args.common.open()?, &id, round_id(round.as_deref())?, Answer::declined(note.clone(), by, CHANNEL))?;
+            give(args, &args.common.open()?, &id, round_id(round.as_deref())?, Answer::declined(note.clone(), by, CHANNEL))?;
         }
-        Some(Command::Cancel { id, why, tree: true }) => {
+        Command::Cancel { id, why, tree: true } => {
             let id = program::workflow(id)?;
             let withdrawn = tree::cancel(&args.common.open()?, &id, &by, why.as_deref())?;
             if args.common.json {
@@ -36,7 +45,7 @@ fn run(args: AskAnswer) -> Result<u8> {
                 program::print_words(&format!("{id}: cancelled with all below it; {} questions taken back\n", withdrawn.len()))?;
             }
         }
-        Some(Command::Cancel { id, why, tree: false }) => {
+        Command::Cancel { id, why, tree: false } => {
             let round = close::withdraw(&args.common.open()?, &program::workflow(id)?, &by, why.clone())?;
             if args.common.json {
                 program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}))?;
@@ -44,9 +53,9 @@ fn run(args: AskAnswer) -> Result<u8> {
                 program::print_words(&format!("{}: withdrawn; no agent is started\n", round.workflow))?;
             }
         }
-        Some(Command::Edit { id }) => write(&args, &program::workflow(id)?, &by)?,
+        Command::Edit { id } => write(args, &program::workflow(id)?, &by)?,
     }
-    Ok(0)
+    Ok(())
 }
 
 fn round_id(text: Option<&str>) -> Result<Option<QuestionId>> {
@@ -58,7 +67,26 @@ fn reply(args: &AskAnswer, by: &str) -> Result<()> {
     let id = program::workflow(args.reply.id.as_deref().unwrap_or_default())?;
     let mailbox = args.common.open()?;
     let round = round_id(args.reply.round.as_deref())?;
-    let found = answering::question(&mailbox, &id)?;
+    let words = &args.reply.answer;
+    // Nobody is kept waiting for our standard input.
+    if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
+        let mut given = None;
+        let read = |question: &Question| {
+            let value = answering::from_words(question, words)?;
+            Ok(given.insert(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) }).clone())
+        };
+        let accepted = answer::answer_pending(&mailbox, &id, round, read)?;
+        if let (Some(accepted), Some(given)) = (accepted, given) {
+            return acknowledge(args, &accepted, &given);
+        }
+    }
+    reply_to_found(args, by, &mailbox, &id, round)
+}
+
+/// An answer that has to be read first, or that comes late.
+#[cold]
+fn reply_to_found(args: &AskAnswer, by: &str, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
+    let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
     let mut answer = match &args.reply.file {
         Some(file) => {
@@ -69,24 +97,26 @@ fn reply(args: &AskAnswer, by: &str) -> Result<()> {
     };
     answer.note = args.reply.note.clone().or(answer.note);
     // The words were read as an answer to this very round: a newer question is not answered by them.
-    give(args, &mailbox, &id, round.or(Some(found.round.question)), answer)
+    give(args, mailbox, id, round.or(Some(found.round.question)), answer)
 }
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer) -> Result<()> {
-    let words = answering::in_words(&reply);
-    let declined = reply.value.is_none();
-    let value = reply.value.as_ref().map(AnswerValue::to_json);
-    let accepted = answer::answer(mailbox, id, round, reply)?;
+    let accepted = answer::answer(mailbox, id, round, reply.clone())?;
+    acknowledge(args, &accepted, &reply)
+}
+
+fn acknowledge(args: &AskAnswer, accepted: &Accepted, reply: &Answer) -> Result<()> {
+    let (id, declined) = (&accepted.round.workflow, reply.value.is_none());
     if let Some(warning) = &accepted.warning {
         program::warn(warning);
     }
     if args.common.json {
         return program::print_json(&json!({
             "state": if declined { "declined" } else { "answered" }, "workflow_id": id, "question_id": accepted.round.question,
-            "value": value, "warning": accepted.warning,
+            "value": reply.value.as_ref().map(AnswerValue::to_json), "warning": accepted.warning,
         }));
     }
-    program::print_words(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {words}\n") })
+    program::print_words(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {}\n", answering::in_words(reply)) })
 }
 
 /// `ask-answer show ID`
@@ -132,6 +162,7 @@ fn write(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
 }
 
 /// No arguments: the inbox, where somebody can be asked.
+#[cold]
 fn inbox(args: &AskAnswer, by: &str) -> Result<u8> {
     let hint = "see what is pending: ask-answer list; then: ask-answer ID ANSWER";
     if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {

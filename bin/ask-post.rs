@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
@@ -27,47 +28,45 @@ fn run(args: AskPost) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
-    let id = document.typed.workflow_id.clone();
-    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
-    let waiter = match patience.map(|patience| wait::begin(&mailbox, &id).map(|waiter| (waiter, patience))) {
-        None => None,
-        Some(Ok(waiter)) => Some(waiter),
-        Some(Err(e @ Error::Conflict { .. })) => return Err(e),
-        // The way without --wait goes on working.
-        Some(Err(e)) => {
-            could_not_wait(&e);
-            None
-        }
-    };
+    if let Some(patience) = patience {
+        return post_and_wait(&args, &mailbox, document, if_pending, patience);
+    }
     let receipt = post::post_document(&mailbox, document, if_pending)?;
-    let Some((waiter, patience)) = waiter else {
-        return receipt::acknowledge(&args.common, &receipt, if patience.is_some() { "pending" } else { "posted" }).map(|()| 0);
+    receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
+}
+
+/// Hands the answer over where it comes in time. Whatever goes wrong with the waiting, the question is safe, and the way
+/// without `--wait` goes on working.
+#[cold]
+fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending, patience: Duration) -> Result<u8> {
+    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
+    let waiter = match wait::begin(mailbox, &document.typed.workflow_id) {
+        Err(e @ Error::Conflict { .. }) => return Err(e),
+        other => other.inspect_err(could_not_wait).ok(),
     };
-    match wait::wait(waiter, &mailbox, &receipt.round, patience, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
-        Ok(Some(status)) => Ok(status),
-        Ok(None) => receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0),
-        Err(e @ Error::Conflict { .. }) => Err(e),
-        // The question is safe.
-        Err(e) => {
-            could_not_wait(&e);
-            receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+    let receipt = post::post_document(mailbox, document, if_pending)?;
+    if let Some(waiter) = waiter {
+        match wait::wait(waiter, mailbox, &receipt.round, patience, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(e @ Error::Conflict { .. }) => return Err(e),
+            Err(e) => could_not_wait(&e),
         }
     }
+    receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }
 
 /// The question from a file, or from the flags.
 fn question(args: &AskPost) -> Result<QuestionDocument> {
     let given = args.workflow.as_deref().map(program::workflow).transpose()?;
-    let fallback = || Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate));
     if let Some(file) = &args.file {
-        let bytes = program::read_input(file, MAX_QUESTION)?;
-        return posting::parse(&bytes, given, fallback).map_err(|e| program::in_input(file, e));
+        return of_file(file, given);
     }
     let text = match args.question.as_deref() {
         Some("-") => program::read_stdin_text(MAX_QUESTION)?,
         text => text.unwrap_or_default().to_owned(),
     };
-    let mut question = Question::new(given.map_or_else(fallback, Ok)?, text);
+    let mut question = Question::new(given.map_or_else(unnamed, Ok)?, text);
     for option in &args.option {
         let (key, description) = option.split_once('=').unwrap_or((option, ""));
         if question.options.get(key).is_some() {
@@ -78,7 +77,18 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
     }
     question.kind = word(args.kind.as_deref())?;
     question.free_text = args.no_free_text.then_some(false);
-    QuestionDocument::new(question)
+    Ok(QuestionDocument::draft(question))
+}
+
+/// The workflow that the environment names, else a new one.
+fn unnamed() -> Result<WorkflowId> {
+    Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate))
+}
+
+#[cold]
+fn of_file(file: &Path, given: Option<WorkflowId>) -> Result<QuestionDocument> {
+    let bytes = program::read_input(file, MAX_QUESTION)?;
+    posting::parse(&bytes, given, unnamed).map_err(|e| program::in_input(file, e))
 }
 
 fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
@@ -100,7 +110,7 @@ fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
     Ok(())
 }
 
-fn duration(flag: &str, text: Option<&str>) -> Result<Option<std::time::Duration>> {
+fn duration(flag: &str, text: Option<&str>) -> Result<Option<Duration>> {
     text.map(|text| time::parse_duration(text, flag)).transpose().map_err(|e| program::of_flag(flag, e))
 }
 
@@ -111,6 +121,7 @@ fn word<T: serde::de::DeserializeOwned>(word: Option<&str>) -> Result<Option<T>>
 }
 
 /// Many questions in one process: each is posted or refused for itself.
+#[cold]
 fn many(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let bytes = program::read_input(file, posting::MAX_BATCH)?;

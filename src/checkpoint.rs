@@ -67,7 +67,11 @@ pub fn read(path: &Path) -> Result<CheckpointDocument> {
 
 /// Reads a checkpoint that must be `workflow`'s, or name none.
 pub fn read_for(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument> {
-    let document = read(path)?;
+    of_workflow(path, &disk::read(path, MAX_CHECKPOINT)?, workflow)
+}
+
+fn of_workflow(path: &Path, bytes: &[u8], workflow: &WorkflowId) -> Result<CheckpointDocument> {
+    let document = CheckpointDocument::parse(bytes).map_err(|e| e.in_file(path))?;
     match &document.typed.workflow_id {
         Some(other) if other != workflow => {
             Err(Error::invalid("workflow_id", format!("is `{other}`, not `{workflow}`"), "name the checkpoint of this workflow")
@@ -79,8 +83,10 @@ pub fn read_for(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument
 
 /// Writes the answer into a checkpoint, durably; everything else in it stays as it is. The path came from a question, so the
 /// file must say itself that it is this workflow's checkpoint: no other JSON file of the user's is ever written to.
-pub fn set_user_answer(path: &Path, workflow: &WorkflowId, round: QuestionId, value: &Value) -> Result<()> {
-    let mut document = read_for(path, workflow)?;
+/// Returns what was in it.
+pub fn set_user_answer(path: &Path, workflow: &WorkflowId, round: QuestionId, value: &Value) -> Result<Vec<u8>> {
+    let before = disk::read(path, MAX_CHECKPOINT)?;
+    let mut document = of_workflow(path, &before, workflow)?;
     if document.typed.workflow_id.is_none() {
         return Err(Error::invalid(
             "workflow_id",
@@ -91,7 +97,8 @@ pub fn set_user_answer(path: &Path, workflow: &WorkflowId, round: QuestionId, va
     }
     document.set_field("user_answer", value)?;
     document.set_field("user_answer_to", &round)?;
-    disk::replace(path, &document.to_bytes())
+    disk::replace(path, &document.to_bytes())?;
+    Ok(before)
 }
 
 /// A workflow's checkpoint in its default home.

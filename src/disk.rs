@@ -8,14 +8,14 @@
 //! A leftover of a crash is a file whose name starts with `.tmp`; every reader passes it over and `askbox doctor` names it.
 //! `flock` and no-replace renames must work on the filesystem; NFS older than version 4 has neither.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use fs2::FileExt;
-use rustix::fs::{OFlags, RenameFlags};
+use rustix::fs::{Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
@@ -29,6 +29,8 @@ pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The mark of a temporary file; readers pass such names over.
 pub const TEMPORARY_PREFIX: &str = ".tmp";
+/// How many hexadecimal digits follow it.
+const TEMPORARY_DIGITS: usize = 12;
 
 /// What [`create`] and [`rename`] found at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +49,7 @@ pub enum Placed {
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let invalid =
         |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = match OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path) {
+    let file = match open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK) {
         Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
         }
@@ -75,6 +76,16 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         return Err(invalid(format!("grew past the limit of {limit} bytes"), "shorten it"));
     }
     Ok(bytes)
+}
+
+/// What is made has mode 0600.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    open_with(path, flags, 0o600)
+}
+
+fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    let open = || rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode));
+    Ok(rustix::io::retry_on_intr(open)?.into())
 }
 
 /// Root may read everyone's files, so root's own are trusted by everyone.
@@ -224,12 +235,12 @@ pub fn remove(path: &Path) -> Result<()> {
 
 /// Creates an empty file that only hints at something kept elsewhere: not synced, an existing one is fine.
 pub fn touch(path: &Path) -> Result<()> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).io("create", path)
+    open(path, OFlags::WRONLY | OFlags::CREATE).map(drop).io("create", path)
 }
 
 /// [`touch`], with the time of now.
 pub fn touch_now(path: &Path) -> Result<()> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).io("create", path)?;
+    let file = open(path, OFlags::WRONLY | OFlags::CREATE).io("create", path)?;
     file.set_modified(SystemTime::now()).io("date", path)
 }
 
@@ -243,16 +254,15 @@ pub fn untouch(path: &Path) -> Result<()> {
 
 /// Appends one line in one write. Not synced: what is appended can be rebuilt.
 pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
-    let flags = OFlags::NOFOLLOW.bits() as i32;
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("append to", path)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
+    let mut file = open(path, flags).io("append to", path)?;
     file.write_all(line).io("append to", path)?;
     Ok(file.metadata().map_or(0, |m| m.len()))
 }
 
 /// A file that grows while somebody reads along: opened for appending, created with mode 0600.
 pub fn open_append(path: &Path) -> Result<File> {
-    let flags = OFlags::NOFOLLOW.bits() as i32;
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path).io("open", path)
+    open(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW).io("open", path)
 }
 
 /// How many files of [`create_all`] are open at once.
@@ -288,15 +298,29 @@ fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::N
 }
 
 fn write_unsynced(folder: &Path, bytes: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
-    // Opened by hand: tempfile's own errors hide the system's number behind the temporary name.
-    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
-    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).make_in(folder, open).io("write in", folder)?;
+    let (file, path) = open_temporary(folder, mode).io("write in", folder)?;
+    let path = tempfile::TempPath::try_from_path(path).io("write in", folder)?;
+    let mut temporary = tempfile::NamedTempFile::from_parts(file, path);
     temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
     Ok(temporary)
 }
 
+/// Opened and named by hand: tempfile's own errors hide the system's number behind the temporary name, and the randomness it
+/// asks its thread for costs a program that lives for half a millisecond a tenth of it.
+fn open_temporary(folder: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
+    for attempt in 0.. {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let path = folder.join(format!("{TEMPORARY_PREFIX}{}", &name[..TEMPORARY_DIGITS]));
+        match open_with(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+            other => return Ok((other?, path)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).io("open", folder)?.sync_all().io("sync", folder)
+    open(folder, OFlags::RDONLY | OFlags::DIRECTORY).io("open", folder)?.sync_all().io("sync", folder)
 }
 
 fn parent(path: &Path) -> Result<&Path> {

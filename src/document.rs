@@ -47,9 +47,15 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
 
     /// A document of ours: every field comes from the typed value.
     pub fn new(typed: T) -> Result<Self> {
-        let agreed = to_json(&typed)?;
-        let fields = known_fields(&agreed)?.into_iter().map(|(key, value)| (key.into_owned(), value.to_owned())).collect();
-        Ok(Self { typed, fields, agreed: Agreed::Written(agreed) })
+        let mut document = Self::draft(typed);
+        document.update()?;
+        Ok(document)
+    }
+
+    /// A document of ours that is still being filled in: it has no fields before [`update`](Self::update).
+    #[must_use]
+    pub fn draft(typed: T) -> Self {
+        Self { typed, fields: Vec::new(), agreed: Agreed::Written(b"{}".to_vec()) }
     }
 
     /// Brings every known field to what `typed` now says. Unknown fields stay as they are, also those inside of a known field
@@ -286,16 +292,14 @@ impl<'de> Deserialize<'de> for Fields {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 // Few fields are searched one by one, which is faster than hashing; very many, in a hostile file, are not.
-                let mut seen = std::collections::HashSet::new();
+                let mut seen = None;
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
                     let twice = if fields.len() < FEW_FIELDS {
                         fields.iter().any(|(k, _)| *k == key)
                     } else {
-                        if seen.is_empty() {
-                            seen.extend(fields.iter().map(|(k, _)| k.clone()));
-                        }
-                        !seen.insert(key.clone())
+                        let all = || fields.iter().map(|(k, _)| k.clone()).collect::<std::collections::HashSet<_>>();
+                        !seen.get_or_insert_with(all).insert(key.clone())
                     };
                     if twice {
                         map.next_value::<IgnoredAny>()?;

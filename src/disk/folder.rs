@@ -51,29 +51,29 @@ pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>)
     let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
         return check_folder(path).map(|()| true);
     };
+    let me = rustix::process::geteuid().as_raw();
     check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
     let mut missing = false;
     for name in names {
         match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
             Err(rustix::io::Errno::NOENT) => missing = true,
             Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
-            Ok(meta) => check_trust_in(path, name, &meta)?,
+            Ok(meta) if is_alone(&meta, me) => {}
+            Ok(meta) => check_trust(&path.join(name), &meta)?,
         }
     }
     Ok(missing)
 }
 
-fn check_trust_in(path: &Path, name: &str, meta: &rustix::fs::Stat) -> Result<()> {
-    if is_ours_alone(meta) { Ok(()) } else { check_trust(&path.join(name), meta) }
-}
-
-fn is_ours_alone(meta: &rustix::fs::Stat) -> bool {
+/// A folder that belongs to this user and that nobody else may write into.
+fn is_alone(meta: &rustix::fs::Stat, user: u32) -> bool {
     let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
-    is_folder && meta.st_uid == rustix::process::geteuid().as_raw() && meta.st_mode & 0o022 == 0
+    is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0
 }
 
 fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
-    if is_ours_alone(meta) {
+    let me = rustix::process::geteuid().as_raw();
+    if is_alone(meta, me) {
         return Ok(());
     }
     let shown = path.display();
@@ -88,7 +88,6 @@ fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
     if !kind.is_dir() {
         return Err(Error::failed(format!("{shown} is no folder"), "move it out of the way, or choose another mailbox with --mailbox DIR"));
     }
-    let me = rustix::process::geteuid().as_raw();
     if meta.st_uid != me {
         return Err(Error::failed(
             format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),

@@ -14,8 +14,8 @@ use super::adopt;
 use super::audit::{self, Entry};
 use super::close;
 use super::intake;
-use super::layout::{Folder, Mailbox};
-use super::question::QuestionDocument;
+use super::layout::{Folder, Mailbox, WorkflowLock};
+use super::question::{Question, QuestionDocument};
 use super::validate;
 use crate::checkpoint;
 use crate::disk::{self, Placed};
@@ -224,12 +224,36 @@ pub struct Accepted {
 /// [`Error::NotFound`] nothing is pending, [`Error::Conflict`] somebody was first, [`Error::Invalid`] the value does not fit.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    let settled = intake::settle(mailbox, &lock)?;
+    answer_locked(mailbox, &lock, expect, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, reply))
+}
+
+/// [`answer`] with a reply that is worked out from the question itself, which nobody can exchange meanwhile; `None` where nothing
+/// is pending. Others wait while `reply` runs.
+///
+/// # Errors
+/// As [`answer`], and whatever `reply` says.
+pub fn answer_pending(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    expect: Option<QuestionId>,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Accepted>> {
+    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, reply)
+}
+
+fn answer_locked(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    expect: Option<QuestionId>,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Accepted>> {
+    let workflow = lock.workflow();
+    let settled = intake::settle(mailbox, lock)?;
     let mut document = match settled.map_or_else(|| intake::read_pending(mailbox, workflow), Ok) {
         Ok(document) => document,
         // Moved by hand, but the answer is what comes now.
-        Err(e) if e.is_missing_file() && adopt::take_back(mailbox, &lock)? => intake::read_pending(mailbox, workflow)?,
-        Err(e) if e.is_missing_file() => return Err(nothing_pending(mailbox, workflow, reply)),
+        Err(e) if e.is_missing_file() && adopt::take_back(mailbox, lock)? => intake::read_pending(mailbox, workflow)?,
+        Err(e) if e.is_missing_file() => return Ok(None),
         Err(e) => return Err(e),
     };
     let round = intake::round_of(mailbox, &document.typed)?;
@@ -239,7 +263,7 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
             format!("see it with: ask-answer show {workflow}"),
         ));
     }
-    let reply = validate::reply(&document.typed, reply)?;
+    let reply = validate::reply(&document.typed, reply(&document.typed)?)?;
     let entry =
         Entry::of(if reply.outcome == Outcome::Declined { "declined" } else { "answered" }, &round).by(&reply.by).why(&reply.channel);
     let target = mailbox.document(Folder::Answered, workflow);
@@ -247,48 +271,49 @@ pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionI
     if target.symlink_metadata().is_ok() {
         return Err(taken(mailbox, workflow, &round));
     }
-    document.typed.question_id = Some(round.question);
-    document.typed.answer = Some(Answer { question_hash: Some(document.typed.hash()?), ..reply.clone() });
-    document.update()?;
+    let reply = Answer { question_hash: Some(document.typed.hash()?), ..reply };
+    document.set_field("question_id", &round.question)?;
+    document.set_field("answer", &reply)?;
     // Written before the checkpoint is touched: a full disk shows while nothing has changed yet.
     let staged = disk::stage(&target, &document.to_bytes())?;
-    let before = checkpoints(mailbox, &document, &round);
-    let mut warning = write_checkpoint(mailbox, &document, &round, &reply);
+    let Written { mut warning, replaced } = write_checkpoint(mailbox, &document, &round, &reply);
     match staged.place() {
         Ok(Placed::Done) => {}
         // What was not accepted must not stand in a checkpoint.
         other => {
-            before.iter().for_each(|(path, bytes)| drop(disk::replace(path, bytes)));
+            replaced.iter().for_each(|(path, bytes)| drop(disk::replace(path, bytes)));
             return Err(other.map_or_else(|e| e, |_| taken(mailbox, workflow, &round)));
         }
     }
     // The answer counts. What else is to be done is done at the next look, should it fail now.
-    if let Err(e) = intake::retire_pending(mailbox, &round, document.typed.answer.as_ref().and_then(|a| a.at)) {
+    if let Err(e) = intake::retire_pending(mailbox, &round, reply.at) {
         warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
     }
     super::timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
-    Ok(Accepted { round, warning })
+    Ok(Some(Accepted { round, warning }))
 }
 
-/// The checkpoints that an answer goes into, as they are.
-fn checkpoints(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId) -> Vec<(PathBuf, Vec<u8>)> {
-    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
-    let named = document.typed.checkpoint.iter().filter(|p| **p != own).cloned();
-    named.chain([own.clone()]).filter_map(|p| disk::read(&p, checkpoint::MAX_CHECKPOINT).ok().map(|bytes| (p, bytes))).collect()
+/// What came of writing an answer into its checkpoints.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Where one could not be written.
+    pub(super) warning: Option<String>,
+    /// Each that was, as it was before.
+    replaced: Vec<(PathBuf, Vec<u8>)>,
 }
 
 /// The checkpoint is a convenience copy: where it cannot be written, the answer is kept all the same.
-pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Option<String> {
+pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Written {
     let value = reply.value.as_ref().map_or(Value::Null, AnswerValue::to_json);
     let named = document.typed.checkpoint.as_deref();
     let own = mailbox.document(Folder::Checkpoints, &round.workflow);
-    let mut warning = None;
+    let mut written = Written::default();
     let mut write = |path: &Path, must: bool| {
         match checkpoint::set_user_answer(path, &round.workflow, round.question, &value) {
             Err(e) if e.is_missing_file() && !must => {}
-            Err(e) => warning = Some(format!("the checkpoint does not hold the answer: {e}")),
-            Ok(()) => {}
+            Err(e) => written.warning = Some(format!("the checkpoint does not hold the answer: {e}")),
+            Ok(before) => written.replaced.push((path.to_path_buf(), before)),
         };
     };
     match named {
@@ -299,7 +324,7 @@ pub(super) fn write_checkpoint(mailbox: &Mailbox, document: &QuestionDocument, r
         }
         _ => write(&own, false),
     }
-    warning
+    written
 }
 
 fn taken(mailbox: &Mailbox, workflow: &WorkflowId, round: &RoundId) -> Error {

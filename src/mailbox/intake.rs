@@ -15,7 +15,7 @@ use crate::checkpoint;
 use crate::disk::{self, Placed};
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
-use crate::id::{RoundId, WorkflowId};
+use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::time::{self, Time};
 
 /// How long an unreadable file may stay unchanged before it is quarantined, and an unanswered `answered/` file before it is undone.
@@ -131,13 +131,25 @@ pub fn retire_pending(mailbox: &Mailbox, round: &RoundId, answered: Option<Time>
 }
 
 fn finish_retiring(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Option<Time>) -> Result<()> {
-    let newer = match read_question(aside, MAX_QUESTION) {
+    /// All that tells a question of ours from another.
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        question_id: Option<QuestionId>,
+    }
+    let bytes = match disk::read(aside, MAX_QUESTION) {
+        Err(e) if e.is_missing_file() => return Ok(()),
+        other => other,
+    };
+    let is_own = |bytes: &Vec<u8>| serde_json::from_slice::<Asked>(bytes).is_ok_and(|asked| asked.question_id == Some(round.question));
+    if bytes.as_ref().is_ok_and(is_own) {
+        return disk::remove(aside);
+    }
+    let newer = match bytes.and_then(|bytes| QuestionDocument::parse(&bytes)) {
         Ok(document) => {
             let question = &document.typed;
             let own = question.question_id.map_or_else(|| derives(mailbox, question, round), |id| Ok(id == round.question))?;
             !own || is_asked_again(aside, question, answered)
         }
-        Err(e) if e.is_missing_file() => return Ok(()),
         // Somebody is writing it right now: certainly not the file that was answered.
         Err(_) => true,
     };

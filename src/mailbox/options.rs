@@ -106,9 +106,10 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 fn distinct<E: serde::de::Error>(choices: Vec<Choice>) -> Result<Options, E> {
-    let mut seen = std::collections::HashSet::new();
-    match choices.iter().find(|c| !seen.insert(c.key.as_str())) {
-        Some(twice) => Err(E::custom(format!("option `{}` is there twice", crate::text::excerpt(&twice.key, 40)))),
+    let mut keys: Vec<_> = choices.iter().map(|c| c.key.as_str()).collect();
+    keys.sort_unstable();
+    match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(twice) => Err(E::custom(format!("option `{}` is there twice", crate::text::excerpt(twice[0], 40)))),
         None => Ok(Options(choices)),
     }
 }

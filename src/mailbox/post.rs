@@ -48,7 +48,7 @@ impl Prepared {
 /// # Errors
 /// [`Error::Invalid`] the question does not say what it must, [`Error::Conflict`] another one of the workflow is pending.
 pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Result<Receipt> {
-    post_document(mailbox, Document::new(question)?, if_pending)
+    post_document(mailbox, Document::draft(question), if_pending)
 }
 
 /// [`post`] for a document that may hold fields this version does not know; they are kept.

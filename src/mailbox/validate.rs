@@ -1,7 +1,5 @@
 //! What a question must say before it is posted, and an answer before it is accepted. Errors name field and fix.
 
-use std::collections::HashSet;
-
 use serde_json::Map;
 
 use super::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
@@ -25,7 +23,7 @@ pub fn question(question: &Question) -> Result<()> {
             "post them in several batches",
         ));
     }
-    let mut keys = HashSet::new();
+    let mut keys = Vec::new();
     for (n, part) in question.parts().iter().enumerate() {
         let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
         if part.question.trim().is_empty() {
@@ -45,12 +43,13 @@ pub fn question(question: &Question) -> Result<()> {
         if needs_options && part.options.is_empty() {
             return Err(Error::invalid(at("options"), "are missing for a choice", "add options (-o KEY=DESCRIPTION), or use --type text"));
         }
-        if question.is_batch() && !keys.insert(part.key(n)) {
-            return Err(Error::invalid(
-                at("id"),
-                format!("`{}` is there twice", crate::text::excerpt(&part.key(n), 40)),
-                "give every question of the batch an id of its own",
-            ));
+        if question.is_batch() {
+            let key = part.key(n);
+            if keys.contains(&key) {
+                let problem = format!("`{}` is there twice", crate::text::excerpt(&key, 40));
+                return Err(Error::invalid(at("id"), problem, "give every question of the batch an id of its own"));
+            }
+            keys.push(key);
         }
     }
     if let Some(path) = question.checkpoint.as_deref().filter(|p| !p.is_absolute()) {

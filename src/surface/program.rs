@@ -64,14 +64,20 @@ pub fn main_from<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl Fn
         let name = Path::new(program).file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
         return end(print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION"))).map(|()| 0));
     }
-    if let Some(args) = A::quick(Words::new(args.get(1..).unwrap_or_default())) {
-        return end(body(args));
-    }
-    match A::try_parse_from(args) {
+    let quick = A::quick(Words::new(args.get(1..).unwrap_or_default()));
+    match quick.map_or_else(|| parse(args), Ok) {
         Ok(args) => end(body(args)),
-        Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => end(print(&e.render().to_string()).map(|()| 0)),
-        Err(e) => end(Err(usage(&e))),
+        Err(said) => end(said),
     }
+}
+
+/// What the parser makes of the arguments, or what the program then ends with.
+#[cold]
+fn parse<A: Parser>(args: Vec<std::ffi::OsString>) -> Result<A, Result<u8>> {
+    A::try_parse_from(args).map_err(|e| match e.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(&e.render().to_string()).map(|()| 0),
+        _ => Err(usage(&e)),
+    })
 }
 
 fn end(result: Result<u8>) -> ExitCode {
