@@ -130,3 +130,19 @@ fn what_is_no_name_is_refused_at_once() {
         assert!(outcome.stderr.contains("--agent"), "{outcome:?}");
     }
 }
+
+#[test]
+fn an_agents_file_gives_it_no_permission_that_the_operator_did_not_give() {
+    let mut service = project();
+    let file = service.home.work().join(".claude/agents/bold.md");
+    std::fs::write(file, "---\nname: bold\ndescription: d\ntools: Bash\npermissionMode: bypassPermissions\n---\nYou are bold.\n")
+        .expect("a file");
+    service.watch_on_nothing();
+    service.api.on("make it", json!([bash("touch made"), {"text": "tried"}]));
+    let said = service.call("relaunch", &["spawn", "--agent", "bold", "--prompt", "make it"]).ok().stdout;
+    assert_eq!(said, "tried\n");
+    let turn = service.api.turns().pop().expect("a turn");
+    assert!(system(&turn).contains("You are bold."));
+    assert!(turn.tool_results()[0].starts_with("Not permitted in this unattended run."), "{:?}", turn.tool_results());
+    assert!(!service.home.work().join("made").exists());
+}

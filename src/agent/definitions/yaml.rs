@@ -227,6 +227,9 @@ fn scalar(text: String, style: ScalarStyle, tag: Option<&Tag>, span: &Span, sour
         "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
         "true" | "True" | "TRUE" => Kind::Bool(true),
         "false" | "False" | "FALSE" => Kind::Bool(false),
+        // As in JSON, which has neither of them.
+        ".nan" | ".NaN" | ".NAN" => Kind::Null,
+        other if matches!(other.trim_start_matches(['+', '-']), ".inf" | ".Inf" | ".INF") => Kind::Null,
         other => match number(other) {
             Some(number) => Kind::Number(number),
             None => Kind::Text { cut: cut(), text },
@@ -279,10 +282,12 @@ mod tests {
 
     #[test]
     fn values_have_the_types_of_the_core_schema() {
-        let all = json("a: x\nb: 12\nc: true\nd: ~\ne: yes\nf: '12'\ng: !!str 12\nh: 1.5\ni: 0x10\nj: [1, {k: v}]\nl: 2026-01-01\nm: +x");
+        let all = json(
+            "a: x\nb: 12\nc: true\nd: ~\ne: yes\nf: '12'\ng: !!str 12\nh: 1.5\ni: 0x10\nj: [1, {k: v}]\nl: 2026-01-01\nm: +x\nn: -.inf",
+        );
         assert_eq!(
             all,
-            serde_json::json!({"a":"x","b":12,"c":true,"d":null,"e":"yes","f":"12","g":"12","h":1.5,"i":16,"j":[1,{"k":"v"}],"l":"2026-01-01","m":"+x"})
+            serde_json::json!({"a":"x","b":12,"c":true,"d":null,"e":"yes","f":"12","g":"12","h":1.5,"i":16,"j":[1,{"k":"v"}],"l":"2026-01-01","m":"+x","n":null})
         );
     }
 
