@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{demo, doctor, init, program};
+use askbox::surface::{agents, demo, doctor, init, program};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -20,6 +20,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Init(args) => init::run(&args),
+        Command::Agents(args) => agents::run(&args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::schema::write(&dir),
     }

@@ -18,6 +18,7 @@ use super::plan;
 use super::processes::{self, Process};
 use super::prompt;
 use super::record::{self, Run, State};
+use super::role;
 use super::stop;
 use crate::agent::claude;
 use crate::agent::stream::{Interpreter, Signal};
@@ -213,6 +214,8 @@ pub(super) struct Agent {
     pub(super) interpreter: Arc<Mutex<Interpreter>>,
     pub(super) complaints: Receiver<String>,
     pub(super) start: Start,
+    /// Kept back until the agent has said that it knows its role.
+    pub(super) held: Option<String>,
 }
 
 fn start(
@@ -257,8 +260,13 @@ fn start(
     std::thread::spawn(move || {
         let _ = sender.send(Input::Exited(processes::wait_for(child)));
     });
+    let message = claude::user_message(&run.message_id.to_string(), &message);
+    let (first, held) = match &run.role {
+        Some(_) => (role::question(), Some(message)),
+        None => (message, None),
+    };
     if let Some(input) = &input {
-        let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));
+        let _ = input.send(first);
     }
-    Ok(Agent { process, input, interpreter, complaints, start })
+    Ok(Agent { process, input, interpreter, complaints, start, held })
 }
