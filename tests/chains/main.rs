@@ -11,5 +11,7 @@ mod support;
 mod birthday;
 mod bounds;
 mod ends;
+mod live;
+mod seed;
 mod tree;
 mod waking;
