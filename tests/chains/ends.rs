@@ -152,3 +152,12 @@ fn the_same_words_again_are_another_child_where_the_first_call_was_answered_or_s
     let children: std::collections::BTreeSet<_> = launched.lines().filter(|l| !l.starts_with("root/")).collect();
     assert_eq!(children.len(), 4, "{launched}");
 }
+
+/// Its parent's tools are ended while it is only just being started: it is still found among their descendants.
+#[test]
+fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
+    let tree = Tree::new();
+    tree.does("root", "relaunch spawn -w child --prompt go");
+    tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
+    assert_eq!(tree.spawn("root"), "kept");
+}

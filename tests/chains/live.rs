@@ -179,6 +179,12 @@ fn a_fork_killed_before_its_first_reply_leaves_the_checkpoint_and_the_next_attem
     service.wait_status("w", "delivered", |s| s["result"] == "went on");
     let text = service.api.turns().pop().expect("a turn").model_text();
     assert_eq!(text.matches("User chose: yes").count(), 1, "{text}");
+    let launches = service.launches().split_off(1);
+    assert!(
+        launches.len() == 2 && launches.iter().all(|l| l.args.contains(&format!("--resume={} --fork-session", checkpoint.0))),
+        "{launches:#?}"
+    );
+    assert_ne!(launches[0].args, launches[1].args, "another fork");
     let bytes = std::fs::read(service.home.transcript(&checkpoint.0).expect("it")).expect("its bytes");
     assert!(bytes == checkpoint.1, "the checkpoint has changed");
 }
@@ -192,7 +198,7 @@ fn a_parent_killed_in_mid_spawn_is_told_so_calls_again_and_gets_the_same_child()
     does(&service, "child", json!([bash("hold"), {"text": "held"}]));
     service.api.on("Your process was interrupted", json!([spawn("child")]));
     service.call("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "Work as root."]).ok();
-    service.wait_status("child", "in its tool", |_| !service.processes("hold").is_empty());
+    service.wait_status("child", "in its tool", |_| !service.processes("bin/hold").is_empty());
     // The agent writes its transcript a little later than it works.
     let session = service.status("root")["session_id"].as_str().expect("a session").to_owned();
     let noted = || service.home.transcript(&session).and_then(|t| std::fs::read_to_string(t).ok()).unwrap_or_default();
