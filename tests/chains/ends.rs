@@ -160,4 +160,6 @@ fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
     tree.does("root", "relaunch spawn -w child --prompt go");
     tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
     assert_eq!(tree.spawn("root"), "kept");
+    let events = tree.home.ok("relaunch", &["events", "child"]);
+    assert!(!events.contains("stopping"), "{events}");
 }
