@@ -65,8 +65,11 @@ fn run(args: Args) -> Result<u8> {
                 program::print(&format!("dropped {round}\n"))?;
                 Ok(0)
             }
-            Command::Supervise { id, question, attempt, detach } => {
-                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt, detach)
+            Command::Supervise { id, question, attempt, detach: true, .. } => {
+                deliver::detach(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt)
+            }
+            Command::Supervise { id, question, attempt, from, .. } => {
+                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt, from)
             }
         },
     }

@@ -6,3 +6,4 @@ pub mod events;
 pub mod lines;
 mod shorten;
 pub mod stream;
+pub mod transcript;

@@ -96,7 +96,7 @@ fn after_colon(why: &str) -> String {
 }
 
 fn ended(workflow: &WorkflowId, end: End, text: String) -> Own {
-    Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None })
+    Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false })
 }
 
 struct Newest {

@@ -17,9 +17,6 @@ use crate::run::plan;
 use crate::run::record::{self, Claimant, Run};
 use crate::time;
 
-/// After this long, in seconds, a child of which nothing is known was never started: its spawner died in between.
-const NEVER_STARTED: i64 = 60;
-
 /// Something happened to a workflow: who waits for it is told if it has ended, and it is told itself if it can be. Returns the
 /// attempts to launch.
 pub fn touched(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Vec<Run>> {
@@ -54,15 +51,19 @@ fn settle(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<
     if known.told_by.is_some() || known.ended.as_ref().is_some_and(|e| !e.end.may_change()) {
         return Ok(());
     }
+    // Looked at first: whatever its spawn does, it does before it lets go.
+    let held = awaits::is_held(mailbox, parent, child)?;
     let now = match outcome::own(mailbox, child)? {
         Own::Ended(ended) if ended.end == End::Stopped && known.patient => None,
         Own::Ended(ended) => Some(outcome::kept(mailbox, ended)?),
-        Own::Unknown if never_started(mailbox, &known)? => {
-            Some(Ended { workflow_id: child.clone(), end: End::Failed, text: "it was never started".into(), file: None })
+        Own::Unknown if !held => {
+            let text = "it was never started".into();
+            Some(Ended { workflow_id: child.clone(), end: End::Failed, text, file: None, perhaps_told: false })
         }
         _ => None,
     };
-    if now == known.ended {
+    let noted = known.ended.clone().map(|e| Ended { perhaps_told: false, ..e });
+    if now == noted {
         return Ok(());
     }
     let lock = mailbox.lock(parent)?;
@@ -72,13 +73,12 @@ fn settle(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<
     awaits::write(mailbox, &lock, wait)
 }
 
-fn never_started(mailbox: &Mailbox, wait: &Await) -> Result<bool> {
-    Ok((time::now() - wait.created).num_seconds() > NEVER_STARTED && !awaits::is_held(mailbox, &wait.parent, &wait.child)?)
-}
-
 /// Makes the round that tells a parent how its children ended, if it can be told now. Returns its first attempt.
 pub fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
     if awaits::of_parent(mailbox, parent)?.is_empty() {
+        if awaits::has_folder(mailbox, parent) {
+            awaits::tidy(mailbox, &mailbox.lock(parent)?)?;
+        }
         return Ok(None);
     }
     let lock = mailbox.lock(parent)?;

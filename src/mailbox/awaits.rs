@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::layout::{Folder, Mailbox, WorkflowLock};
-use crate::disk::{self, Lock, Placed};
+use crate::disk::{self, Lock};
 use crate::document::Document;
 use crate::error::{IoContext, Result};
 use crate::id::{QuestionId, WorkflowId};
@@ -70,6 +70,9 @@ pub struct Ended {
     /// The file with the final text, where that is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// Its parent may have seen this: it was about to be printed in the parent's own turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub perhaps_told: bool,
 }
 
 /// With how many of its children a parent is woken.
@@ -102,6 +105,10 @@ pub struct Await {
     /// With whom it is woken.
     #[serde(default)]
     pub join: Join,
+    /// What was asked for, in which round of the parent, while the spawn that made this has not answered. Where that spawn is
+    /// dead (its lock is free), the next one that is asked for the same takes this over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Uuid>,
     /// The tree was stopped: that its child is stopped is no news.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
@@ -125,8 +132,8 @@ fn lock_path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Path
     folder(mailbox, parent).join(format!("{child}.lock"))
 }
 
-/// Makes a wait durable; `false` where there is one already. The caller holds the parent's lock.
-pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: Join) -> Result<bool> {
+/// Makes a wait durable. The caller holds the parent's lock, and knows that there is none yet.
+pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: Join, request: Option<Uuid>) -> Result<()> {
     let parent = lock.workflow();
     disk::create_folder(&folder(mailbox, parent))?;
     let wait = Await {
@@ -136,17 +143,19 @@ pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: 
         child: child.clone(),
         created: crate::time::now(),
         join,
+        request,
         patient: false,
         ended: None,
         told_by: None,
     };
-    Ok(disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_bytes())? == Placed::Done)
+    disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_bytes()).map(drop)
 }
 
-/// The right to tell the parent in its own turn. While it is held, nobody wakes the parent.
-pub fn hold(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Lock>> {
-    disk::create_folder(&folder(mailbox, parent))?;
-    Lock::try_acquire(&lock_path(mailbox, parent, child))
+/// The right to tell the parent in its own turn. While it is held, nobody wakes the parent. The caller holds the parent's lock
+/// and knows that nobody holds this one: somebody may just look whether it is held.
+pub fn hold(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Result<Lock> {
+    disk::create_folder(&folder(mailbox, lock.workflow()))?;
+    Lock::acquire(&lock_path(mailbox, lock.workflow(), child))
 }
 
 /// Whether somebody waits for the child in the parent's own turn.
@@ -178,6 +187,30 @@ pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Res
     Ok(())
 }
 
+/// Whether a removal may have been broken off: the folder is there.
+#[must_use]
+pub fn has_folder(mailbox: &Mailbox, parent: &WorkflowId) -> bool {
+    folder(mailbox, parent).exists()
+}
+
+/// Completes what was broken off where nobody waits any more: locks without a wait, temporary files, and the folder. The
+/// caller holds the parent's lock, under which alone anything is written there.
+pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
+    let folder = folder(mailbox, lock.workflow());
+    for name in names(&folder)? {
+        let child: Option<WorkflowId> = name.strip_suffix(".lock").and_then(|c| c.parse().ok());
+        let dead = match &child {
+            Some(child) => !path(mailbox, lock.workflow(), child).exists() && !is_held(mailbox, lock.workflow(), child)?,
+            None => name.starts_with(disk::TEMPORARY_PREFIX),
+        };
+        if dead {
+            disk::untouch(&folder.join(name))?;
+        }
+    }
+    let _ = std::fs::remove_dir(folder);
+    Ok(())
+}
+
 /// For whom a workflow waits, in the order of their beginnings.
 pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<Await>>> {
     let mut waits = Vec::new();
@@ -203,9 +236,13 @@ pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>
 }
 
 fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
+    Ok(names(folder)?.into_iter().filter(|n| !n.starts_with('.')).collect())
+}
+
+fn names(folder: &std::path::Path) -> Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.io("read", folder)?,
     };
-    Ok(entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).filter(|n| !n.starts_with('.')).collect())
+    Ok(entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
 }

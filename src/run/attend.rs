@@ -56,6 +56,8 @@ pub(super) struct Attendance<'a, 'b> {
     stopped: Option<String>,
     ending: Option<Ending>,
     began: bool,
+    /// The permission mode in which its session began, until that session gets anywhere.
+    new_session: Option<String>,
     message_seen: bool,
     asked: Option<String>,
     /// What it said in the turn that was cut, if it was asked for a report after it.
@@ -82,6 +84,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             stopped: None,
             ending: None,
             began: false,
+            new_session: None,
             message_seen: false,
             asked: None,
             tools: Vec::new(),
@@ -156,6 +159,9 @@ impl<'a, 'b> Attendance<'a, 'b> {
         match signal {
             Signal::Event(kind) => {
                 self.count_tools(&kind);
+                if matches!(kind, EventKind::Text { .. } | EventKind::ToolCall { .. }) {
+                    self.remember();
+                }
                 if let EventKind::Throttled { delay_ms, .. } = &kind {
                     self.told_to_wait = Some(Duration::from_millis(*delay_ms));
                 }
@@ -173,7 +179,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
                         self.say(claude::interrupt("askbox-stop-begun"));
                     }
                     if first {
-                        self.remember(permission_mode);
+                        self.new_session = Some(permission_mode);
                     }
                 } else {
                     self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
@@ -223,6 +229,9 @@ impl<'a, 'b> Attendance<'a, 'b> {
         let ours = self.stopped.is_some() && (cut || matches!(self.phase, Phase::Reporting(_)));
         if !delivered && !ours {
             self.ending = Some(Ending::of_turn(turn).after(self.told_to_wait));
+            if matches!(self.ending, Some(Ending::Delivered { .. })) {
+                self.remember();
+            }
         }
         match &self.phase {
             Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
@@ -241,8 +250,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
-    /// The session is ours from here on: a question asked in it may be resumed.
-    fn remember(&mut self, permission_mode: String) {
+    /// The session got somewhere: from here on it is the workflow's, and what is asked in it is resumed in it. One that got
+    /// nowhere leaves the workflow with the session that it was forked from.
+    fn remember(&mut self) {
+        let Some(permission_mode) = self.new_session.take() else { return };
         let update = || {
             let lock = self.mailbox.lock(&self.run.workflow_id)?;
             crate::mailbox::workflow::update(self.mailbox, &lock, |w| {

@@ -12,6 +12,7 @@ use super::prompt;
 use super::record::{Begin, Run};
 use super::stop;
 use crate::agent::claude::{self, Invocation};
+use crate::agent::transcript;
 use crate::config::Runner;
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, Question};
@@ -65,6 +66,16 @@ pub fn start_of(run: &Run) -> Start {
         Begin::Fork { from } if exists(&from.to_string()) => Start::Fork(from.to_string()),
         _ => Start::New,
     }
+}
+
+/// Whether an attempt's session has its message and got nowhere: it is discarded, and the next attempt begins from where this one
+/// began. A resume would show the model the message twice.
+#[must_use]
+pub fn got_nowhere(run: &Run) -> bool {
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let transcript = dir.and_then(|d| claude::transcript_exists(&d, &run.session_id.to_string()));
+    let file = transcript.and_then(|t| std::fs::File::open(t).ok());
+    file.is_some_and(|f| transcript::is_unanswered(f, &run.message_id.to_string()))
 }
 
 /// The whole call.

@@ -56,6 +56,9 @@ What it had started has ended:
 Continue with next steps.
 ";
 
+/// Beside what may be no news.
+const PERHAPS_TOLD: &str = " (You may have seen this: it was being printed for you when that command was cut off.)";
+
 /// What a stopped agent is asked, if whoever stopped it wants a report.
 pub const REPORT: &str = "You have been stopped. Do not call any tool. Report in a few sentences what you have done, what is unfinished, and which files you changed.";
 
@@ -98,13 +101,14 @@ pub fn message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Ru
 /// One child's end. What it says is no signal, whatever it says.
 fn result(ended: &Ended) -> String {
     let (id, text) = (&ended.workflow_id, quoted(&ended.text));
+    let seen = if ended.perhaps_told { PERHAPS_TOLD } else { "" };
     match (ended.end, &ended.file) {
         (End::Finished, Some(file)) => {
             let file = shell_quote(&file.display().to_string());
-            format!("{id} finished. Its reply is long; read it from {file}. It begins:\n{text}\n\n")
+            format!("{id} finished.{seen} Its reply is long; read it from {file}. It begins:\n{text}\n\n")
         }
-        (End::Finished, None) => format!("{id} finished. Its reply:\n{text}\n\n"),
-        (end, _) => format!("{id} has no reply, it is {}: {}\n\n", end.word(), crate::text::one_line(&text)),
+        (End::Finished, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
+        (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), crate::text::one_line(&text)),
     }
 }
 

@@ -7,6 +7,7 @@ use super::costs;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind};
 use super::history::History;
+use super::launch;
 use super::plan;
 use super::processes;
 use super::record::{self, Claimant, Run, State};
@@ -14,7 +15,7 @@ use super::stop;
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
+use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::intake;
 use crate::mailbox::question::Closed;
@@ -161,8 +162,10 @@ fn delivered(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
 
 /// The next attempt: the same session, the same message, a new record. The caller holds the round's lock.
 fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
+    let session_id = if launch::got_nowhere(last) { SessionId::generate() } else { last.session_id };
     let run = Run {
         attempt: last.attempt + 1,
+        session_id,
         claimant: Claimant::Supervisor,
         state: State::Claimed,
         claimed_at: time::now(),

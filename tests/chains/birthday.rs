@@ -10,6 +10,8 @@ fn the_birthday_travels_from_the_leaf_to_the_root_for_one_turn_a_level_and_waiti
     let mut service = Service::new();
     service.configure("[runner.claude]\nallowed_tools = [\"Bash(ask-post:*)\", \"Bash(relaunch spawn:*)\"]\n");
     let seed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seed");
+    let section = service.call("askbox", &["init", "--claude-md"]).ok().stdout;
+    std::fs::write(service.home.work().join("CLAUDE.md"), &section).expect("a file");
     for (n, file) in FILES.iter().enumerate() {
         let path = service.home.work().join(file);
         std::fs::copy(seed.join(file), &path).expect("a copy");
@@ -30,7 +32,9 @@ fn the_birthday_travels_from_the_leaf_to_the_root_for_one_turn_a_level_and_waiti
     let turns = service.api.turns();
     let sessions: std::collections::BTreeSet<_> = turns.iter().filter_map(|t| t.session_id()).collect();
     assert_eq!(sessions.len(), 4);
-    // Every level read its instructions.
+    // Every level knows our words, and read its instructions.
+    let row = section.lines().find(|l| l.starts_with("| _spawn_ ")).expect("a row of the table");
+    assert!(turns.iter().all(|t| t.model_text().contains(row)), "{row}");
     for words in ["_spawn_ `ins2-sa.md`", "_spawn_ `ins3-ssa.md`", "_spawn_ `ins4-sssa.md`", "_ask_ \"When is your birthday?\""] {
         assert!(turns.iter().any(|t| t.tool_results().join("\n").contains(words)), "{words}");
     }

@@ -119,3 +119,47 @@ fn a_killed_spawn_loses_nothing() {
     assert_eq!((tree.launches("root"), tree.launches("child")), (2, 1));
     tree.nobody_waits();
 }
+
+#[test]
+fn a_parent_that_dies_in_mid_spawn_and_spawns_the_same_again_waits_for_the_same_child() {
+    let tree = Tree::new();
+    tree.does("root", "echo $PPID >\"$FAKE_DIR/pid\"; relaunch spawn -w child --prompt go");
+    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo kept");
+    let _watcher = tree.home.watch();
+    tree.home.ok("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "go"]);
+    tree.home.told("child", 1);
+    let supervisor = std::fs::read_to_string(tree.home.path("fake/pid")).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+    tree.home.told("root", 2);
+    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    // In its own turn: nobody had to wake it.
+    assert_eq!(tree.result("root"), "kept");
+    assert_eq!((tree.launches("root"), tree.launches("child")), (2, 1));
+    assert_eq!(tree.home.rounds("closed", "root").len(), 1);
+    tree.nobody_waits();
+}
+
+#[test]
+fn the_same_words_again_are_another_child_where_the_first_call_was_answered_or_still_waits() {
+    let tree = Tree::new();
+    let same = "relaunch spawn --prompt same";
+    tree.does("root", &format!("if [ $n = 1 ]; then {same} & {same} & wait; {same}; {same} --background; fi"));
+    let _watcher = tree.home.watch();
+    tree.spawn("root");
+    until("the second turn", || (tree.launches("root") == 2).then_some(()));
+    tree.nobody_waits();
+    let launched = std::fs::read_to_string(tree.home.path("fake/launches")).unwrap();
+    let children: std::collections::BTreeSet<_> = launched.lines().filter(|l| !l.starts_with("root/")).collect();
+    assert_eq!(children.len(), 4, "{launched}");
+}
+
+/// Its parent's tools are ended while it is only just being started: it is still found among their descendants.
+#[test]
+fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
+    let tree = Tree::new();
+    tree.does("root", "relaunch spawn -w child --prompt go");
+    tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
+    assert_eq!(tree.spawn("root"), "kept");
+    let events = tree.home.ok("relaunch", &["events", "child"]);
+    assert!(!events.contains("stopping"), "{events}");
+}

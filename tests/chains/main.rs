@@ -12,5 +12,7 @@ mod birthday;
 mod bounds;
 mod ends;
 mod roles;
+mod live;
+mod seed;
 mod tree;
 mod waking;

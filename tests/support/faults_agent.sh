@@ -13,8 +13,9 @@ transcript=$CLAUDE_CONFIG_DIR/projects/p/$session.jsonl
 log() { printf '%s\n' "$*" >>"$AGENT_DIR/log"; }
 say() { printf '%s\n' "$*"; }
 
-# Stops here for as long as the test wants it: the file `pause.NAME` is there.
-step() {
+# Stops here for as long as the test wants it: the file `pause.NAME`, or `pause.WORKFLOW.NAME`, is there.
+step() { pause "$1"; pause "$ASKBOX_WORKFLOW_ID.$1"; }
+pause() {
   [ -e "$AGENT_DIR/pause.$1" ] || return 0
   echo "$$ $PPID" >"$AGENT_DIR/at.$1.new" && mv "$AGENT_DIR/at.$1.new" "$AGENT_DIR/at.$1"
   while [ -e "$AGENT_DIR/pause.$1" ]; do sleep 0.02; done
@@ -53,6 +54,9 @@ message=${message%%\"*}
 # Read without another process: one that is killed would look like a message that is not there.
 had=
 [ ! -e "$transcript" ] || while IFS= read -r known; do [ "$known" != "$message" ] || had=1; done <"$transcript"
+# What this round's message says, also to a session that is continued: in `$told`.
+told=$AGENT_DIR/told.$message
+[ -n "$had" ] || printf '%s\n' "$line" >"$told"
 if [ -n "$had" ]; then
   # A session takes a message that it knows only once, says so, and waits for the next.
   receipt completed

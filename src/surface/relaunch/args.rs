@@ -34,9 +34,13 @@ impl Quick for Args {
         quick::each(words, &mut common, |word, _| quick::is_plain(word).then(|| given.push(word)))?;
         let command = match (first, given.as_slice()) {
             ("watch", ["watch"]) => Command::Watch { poll: None },
-            ("supervise", ["supervise", id, question, attempt]) => {
-                Command::Supervise { id: (*id).into(), question: (*question).into(), attempt: attempt.parse().ok()?, detach: false }
-            }
+            ("supervise", ["supervise", id, question, attempt]) => Command::Supervise {
+                id: (*id).into(),
+                question: (*question).into(),
+                attempt: attempt.parse().ok()?,
+                detach: false,
+                from: None,
+            },
             _ => return None,
         };
         Some(Self { common, id: None, command: Some(command) })
@@ -249,5 +253,8 @@ agent relaunches by itself; where a watcher runs, let the watcher do it. Never b
         /// As an orphan, which belongs to nobody
         #[arg(long)]
         detach: bool,
+        /// The process that detached this one, and is about to end
+        #[arg(long)]
+        from: Option<u32>,
     },
 }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::chain::bounds::{self, Bounds};
+use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, View};
 use crate::chain::{tree, wake};
 use crate::config::{self, Config};
-use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::hints::Bell;
 use crate::id::WorkflowId;
-use crate::mailbox::awaits::{self, End, Ended, Join};
+use crate::mailbox::awaits::{End, Ended, Join};
 use crate::mailbox::{Folder, Mailbox, close};
 use crate::run::claim;
 use crate::run::detach;
@@ -61,46 +61,74 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     let deadline = Instant::now() + patience(args.timeout.as_deref())?;
     let parent = parent_in_run()?;
     let child = args.workflow.clone().unwrap_or_else(WorkflowId::generate);
-    bounds::is_new(mailbox, parent.as_ref(), &child)?;
-    let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
-    if let Some(parent) = &parent {
-        bounds::depth(mailbox, bounds, parent)?;
-    }
-    if let Some((until, why)) = gate::day_is_used_up(mailbox, &config, time::now())? {
-        let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
-        return Err(Error::conflict(why, hint));
-    }
-    let task = task(mailbox, &args, &child, parent.as_ref())?;
-    let held = match &parent {
-        Some(parent) => start_waiting(mailbox, bounds, parent, &child, &args)?,
-        None => None,
+    let mut task = task(mailbox, &args, &child, parent.as_ref())?;
+    let file = args.file.as_deref().and_then(|f| f.canonicalize().ok());
+    let request = program::env("ASKBOX_RUN").and_then(|run| in_turn::request(&run, &task, file.as_deref()));
+    let cut_off = match (&parent, request) {
+        (Some(parent), Some(request)) => InTurn::take_over(mailbox, parent, request, args.workflow.as_ref())?,
+        _ => None,
     };
-    let run = task::begin(mailbox, &config, task).inspect_err(|_| {
-        if let Some(parent) = &parent {
-            let _ = told(mailbox, parent, &child);
+    let (waiting, begun) = match cut_off {
+        Some(cut_off) => {
+            task.workflow = cut_off.child().clone();
+            let begun = outcome::own(mailbox, &task.workflow)? != outcome::Own::Unknown;
+            if !begun {
+                may_begin(mailbox, &config)?;
+            }
+            (Some(cut_off), begun)
+        }
+        None => {
+            bounds::is_new(mailbox, parent.as_ref(), &child)?;
+            let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
+            if let Some(parent) = &parent {
+                bounds::depth(mailbox, bounds, parent)?;
+            }
+            may_begin(mailbox, &config)?;
+            let join = if args.join_any { Join::Any } else { Join::All };
+            let begin = |parent| InTurn::begin(mailbox, bounds, parent, &child, join, request);
+            (parent.as_ref().map(begin).transpose()?, false)
+        }
+    };
+    let child = task.workflow.clone();
+    if begun {
+        take_up(mailbox, &config, &child)?;
+    } else {
+        begin(mailbox, &config, task, waiting.as_ref())?;
+    }
+    if args.background {
+        program::print_value(child.as_str())?;
+        waiting.map_or(Ok(()), |w| w.answered())?;
+        return Ok(0);
+    }
+    match wait(mailbox, &child, deadline, || Ok(()))? {
+        Came::Ended(ended) => tell(&ended, json, waiting),
+        Came::Asking | Came::Late => {
+            let status = signal(&Signal::PendStarted(child))?;
+            // Killed before this, the next call for the same says the same again.
+            waiting.map_or(Ok(()), |w| w.answered())?;
+            Ok(status)
+        }
+    }
+}
+
+/// Whether today's budget lets anything begin.
+fn may_begin(mailbox: &Mailbox, config: &Config) -> Result<()> {
+    let Some((until, why)) = gate::day_is_used_up(mailbox, config, time::now())? else { return Ok(()) };
+    let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+    Err(Error::conflict(why, hint))
+}
+
+fn begin(mailbox: &Mailbox, config: &Config, task: Task, waiting: Option<&InTurn<'_>>) -> Result<()> {
+    let run = task::begin(mailbox, config, task).inspect_err(|_| {
+        if let Some(waiting) = waiting {
+            let _ = waiting.forget();
         }
     })?;
     if let Err(e) = detach::start(mailbox, &run) {
         // It is durable all the same: a watcher goes on with it.
         program::complain(&e);
     }
-    if args.background {
-        program::print_value(child.as_str())?;
-        return Ok(0);
-    }
-    let came = wait(mailbox, &child, deadline, || Ok(()))?;
-    let status = match came {
-        Came::Ended(ended) => {
-            tell(&ended, json)?;
-            if let Some(parent) = &parent {
-                told(mailbox, parent, &child)?;
-            }
-            u8::from(ended.end != End::Finished)
-        }
-        Came::Asking | Came::Late => signal(&Signal::PendStarted(child))?,
-    };
-    drop(held);
-    Ok(status)
+    Ok(())
 }
 
 /// The workflow in whose run we are called: only that can be woken.
@@ -166,24 +194,6 @@ fn task(mailbox: &Mailbox, args: &Spawn, child: &WorkflowId, parent: Option<&Wor
     })
 }
 
-/// Makes the wait durable, before there is anything to wait for. The lock says that we tell the parent in its own turn.
-fn start_waiting(mailbox: &Mailbox, bounds: Bounds, parent: &WorkflowId, child: &WorkflowId, args: &Spawn) -> Result<Option<Lock>> {
-    let lock = mailbox.lock(parent)?;
-    bounds::breadth(mailbox, bounds, &lock)?;
-    let held = if args.background { None } else { awaits::hold(mailbox, parent, child)? };
-    let join = if args.join_any { Join::Any } else { Join::All };
-    if !awaits::create(mailbox, &lock, child, join)? {
-        return Err(Error::conflict(format!("{parent} waits for {child} already"), format!("its reply: relaunch resume {child}")));
-    }
-    Ok(held)
-}
-
-/// The parent has it.
-fn told(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<()> {
-    let lock = mailbox.lock(parent)?;
-    awaits::remove(mailbox, &lock, child)
-}
-
 /// `relaunch resume ID`.
 pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
     let config = config::load()?.config;
@@ -213,14 +223,9 @@ pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, j
     };
     match came {
         Came::Ended(ended) => {
-            tell(&ended, json)?;
             // A parent that looked for it by itself need not be told again.
-            if let Some(parent) = parent_in_run()?
-                && awaits::read(mailbox, &parent, workflow)?.is_some_and(|w| w.typed.told_by.is_none())
-            {
-                told(mailbox, &parent, workflow)?;
-            }
-            Ok(u8::from(ended.end != End::Finished))
+            let waiting = parent_in_run()?.map(|parent| InTurn::of(mailbox, &parent, workflow)).transpose()?.flatten();
+            tell(&ended, json, waiting)
         }
         Came::Asking if started => signal(&Signal::PendStarted(workflow.clone())),
         Came::Asking | Came::Late => signal(&Signal::PendOngoing),
@@ -235,14 +240,21 @@ fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
             && let Ok(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
         {
             runs.push(claim.into_run());
-        } else if let Some(round) = outcome::claimed(mailbox, &workflow)
-            && let Recovered::Launch(run) | Recovered::Claimed(run) = recovery::recover(mailbox, config, &round)?
-        {
-            runs.push(*run);
+        } else {
+            take_up(mailbox, config, &workflow)?;
         }
         runs.iter().try_for_each(|run| detach::start(mailbox, run))?;
     }
     Ok(())
+}
+
+/// Goes on with a claimed round that nobody supervises.
+fn take_up(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<()> {
+    let Some(round) = outcome::claimed(mailbox, workflow) else { return Ok(()) };
+    match recovery::recover(mailbox, config, &round)? {
+        Recovered::Launch(run) | Recovered::Claimed(run) => detach::start(mailbox, &run),
+        _ => Ok(()),
+    }
 }
 
 enum Came {
@@ -282,8 +294,17 @@ fn signal(signal: &Signal) -> Result<u8> {
     Ok(0)
 }
 
-/// Prints how a workflow ended. A reader that is gone was not told.
-fn tell(ended: &Ended, json: bool) -> Result<()> {
+/// Tells how a workflow ended: the parent that waits for it, or whoever asked.
+fn tell(ended: &Ended, json: bool, waiting: Option<InTurn<'_>>) -> Result<u8> {
+    match waiting {
+        Some(waiting) => waiting.tell(ended, || print(ended, json))?,
+        None => print(ended, json)?,
+    }
+    Ok(u8::from(ended.end != End::Finished))
+}
+
+/// A reader that is gone was not told.
+fn print(ended: &Ended, json: bool) -> Result<()> {
     let words = if json {
         let line = String::from_utf8_lossy(&crate::document::to_json(ended)?).into_owned();
         crate::text::escape_json(&line)

@@ -1,6 +1,8 @@
 //! Commands that bring an answer to an agent: in the foreground, as a supervisor, or as a prompt for somebody else's.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -118,19 +120,41 @@ fn last_event(mailbox: &Mailbox, run: &Run) -> Result<u8> {
     Ok(0)
 }
 
-/// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along.
-pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32, detach: bool) -> Result<u8> {
+/// How long a supervisor that was detached has no ear for SIGTERM: until then it may be taken for a part of the tree that it was
+/// started in. Whoever ends that tree does not mean it; whoever stops its run says so in a file.
+const DEAF: Duration = Duration::from_secs(2);
+
+/// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along. `from`: who detached it.
+pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32, from: Option<u32>) -> Result<u8> {
     // Fails only for a group leader, which nobody's child is but a shell's: then its group is its own already.
     let _ = rustix::process::setsid();
+    let deaf_until = from.map(leave);
     let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
-    if detach {
-        return detach::command(mailbox, &run)?.spawn().map(|_| 0).map_err(|e| detach::failed(&e));
-    }
     let config = config::load()?.config;
     let grace = config.limits.grace.0;
     processes::adopt_orphans();
-    supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace))?;
+    supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace, deaf_until))?;
     Ok(0)
+}
+
+/// Waits until we are nobody's child; SIGTERM does nothing meanwhile, and until the time that is returned.
+fn leave(parent: u32) -> Instant {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::default());
+    let is_child = || rustix::process::getppid().is_some_and(|p| u32::try_from(p.as_raw_nonzero().get()) == Ok(parent));
+    let enough = Instant::now() + DEAF;
+    while is_child() && Instant::now() < enough {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Instant::now() + DEAF
+}
+
+/// `relaunch supervise --detach`: starts it, and ends, which makes it an orphan.
+pub fn detach(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32) -> Result<u8> {
+    let _ = rustix::process::setsid();
+    let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
+    let mut command = detach::command(mailbox, &run)?;
+    command.arg("--from").arg(std::process::id().to_string());
+    command.spawn().map(|_| 0).map_err(|e| detach::failed(&e))
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::follow;
 use crate::agent::events::Event;
@@ -40,7 +40,7 @@ pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool
         let _ = ring.try_send(());
     };
     let stop_by = |s: Stopper| {
-        on_signal(s.clone(), grace);
+        on_signal(s.clone(), grace, None);
         let _ = stoppable.send(s.clone());
         on_hangup(move || s.stop(reader_gone(grace)));
     };
@@ -107,11 +107,13 @@ fn request(why: &str, grace: Duration) -> Request {
 }
 
 /// SIGTERM, SIGINT and SIGHUP climb the ladder instead of killing us: the agent's session is kept. A second one is impatient.
-pub(super) fn on_signal(stopper: Stopper, grace: Duration) {
+/// `deaf_until`: before this time they mean somebody else.
+pub(super) fn on_signal(stopper: Stopper, grace: Duration, deaf_until: Option<Instant>) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP]) {
         std::thread::spawn(move || {
-            for (n, signal) in signals.forever().enumerate() {
+            let meant = signals.forever().filter(|_| deaf_until.is_none_or(|t| Instant::now() >= t));
+            for (n, signal) in meant.enumerate() {
                 let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
                 stopper.stop(Request { now: n > 0, ..request(&format!("the supervisor got {name}"), grace) });
             }
