@@ -9,6 +9,7 @@ use crate::mailbox::awaits::{self, Await, End, Ended};
 use crate::mailbox::question::Closed;
 use crate::mailbox::{Folder, Mailbox, Question, intake, list, workflow};
 use crate::run::events::EventKind;
+use crate::run::failure::Class;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::run::tail::Lines;
 use crate::time::Time;
@@ -25,6 +26,8 @@ pub enum Own {
     Working,
     /// A question of it waits for its answer.
     Asking,
+    /// The limit of its whole tree is reached: whoever waits for it goes on waiting, since no run of theirs could be launched.
+    Held,
     /// Its turn is over and it waits for these.
     Waiting(Vec<Await>),
     /// It has ended. The text is whole, whatever its length.
@@ -67,6 +70,10 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
+        let held = run.as_ref().and_then(|r| r.failure.as_ref()).is_some_and(|f| f.class == Class::Tree);
+        if held && !awaits::of_child(mailbox, workflow)?.is_empty() {
+            return Ok(Own::Held);
+        }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
@@ -148,7 +155,7 @@ fn below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<WorkflowId>) -
     let waits = match own(mailbox, workflow)? {
         Own::Ended(ended) => return Ok(View::Ended(ended)),
         Own::Working | Own::Unknown => return Ok(View::Working),
-        Own::Asking => return Ok(View::Asking),
+        Own::Asking | Own::Held => return Ok(View::Asking),
         Own::Waiting(waits) => waits,
     };
     for wait in waits.iter().filter(|w| w.ended.is_none()) {

@@ -119,3 +119,26 @@ fn a_killed_spawn_loses_nothing() {
     assert_eq!((tree.launches("root"), tree.launches("child")), (2, 1));
     tree.nobody_waits();
 }
+
+#[test]
+fn a_wait_that_cannot_be_read_holds_up_its_own_parent_alone() {
+    let tree = Tree::new();
+    for id in ["a", "b"] {
+        tree.does(id, &passes_on(&format!("{id}-leaf")));
+        tree.does(&format!("{id}-leaf"), ASKS);
+        tree.spawn(id);
+    }
+    let wait = tree.home.mailbox("awaits/a/a-leaf.json");
+    let whole = std::fs::read_to_string(&wait).unwrap();
+    // Whom it names is not whom it lies there for.
+    std::fs::write(&wait, whole.replace("\"child\": \"a-leaf\"", "\"child\": \"b-leaf\"")).unwrap();
+    ["a-leaf", "b-leaf"].iter().for_each(|id| tree.answer(id));
+    let watcher = tree.home.watch();
+    assert_eq!(tree.result("b"), "passed on: it is 2");
+    watcher.says("awaits/a/a-leaf.json: child: is b-leaf, where the path says a-leaf");
+    assert_eq!(tree.launches("a"), 1);
+    std::fs::write(&wait, whole).unwrap();
+    drop(watcher);
+    let _watcher = tree.home.watch();
+    assert_eq!(tree.result("a"), "passed on: it is 2");
+}

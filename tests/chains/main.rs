@@ -11,5 +11,6 @@ mod support;
 mod birthday;
 mod bounds;
 mod ends;
+mod limits;
 mod tree;
 mod waking;

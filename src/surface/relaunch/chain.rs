@@ -17,6 +17,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::awaits::{self, End, Ended, Join};
 use crate::mailbox::{Folder, Mailbox, close};
 use crate::run::claim;
+use crate::run::costs::Allowance;
 use crate::run::detach;
 use crate::run::launch::BASH_TIMEOUT;
 use crate::run::record::{Claimant, Run};
@@ -65,6 +66,10 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
     if let Some(parent) = &parent {
         bounds::depth(mailbox, bounds, parent)?;
+        if let Some((_, why)) = Allowance::of_tree(mailbox, &config, parent)?.refusal() {
+            let hint = "end your turn and say what is missing; the operator can raise the limit and go on from there";
+            return Err(Error::conflict(why, hint));
+        }
     }
     if let Some((until, why)) = gate::day_is_used_up(mailbox, &config, time::now())? {
         let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
