@@ -57,27 +57,58 @@ pub fn own(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     }
 }
 
-/// Looks in the order in which a round moves: what moves meanwhile is found further on.
+/// How a workflow has ended whose rounds are all closed, without its text. No lock is taken: for those who only look.
+pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
+    Ok(match over(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
+        Stand::Finished(_) => Some(End::Finished),
+        Stand::Other(Own::Ended(ended)) => Some(ended.end),
+        Stand::Other(_) => None,
+    })
+}
+
 fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
+    Ok(match stand(mailbox, workflow)? {
+        Stand::Finished(run) => {
+            let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
+            Own::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None })
+        }
+        Stand::Other(own) => own,
+    })
+}
+
+/// Where it stands; the final text of this run is still to be read.
+enum Stand {
+    Finished(Option<Box<Run>>),
+    Other(Own),
+}
+
+/// Looks in the order in which a round moves: what moves meanwhile is found further on.
+fn stand(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Stand> {
     let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
     let pending = mailbox.document(Folder::Pending, workflow).exists();
     let answered = mailbox.document(Folder::Answered, workflow).exists();
     if answered || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *workflow) {
-        return Ok(Own::Working);
+        return Ok(Stand::Other(Own::Working));
     }
     if pending {
-        return Ok(Own::Asking);
+        return Ok(Stand::Other(Own::Asking));
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
         let held = run.as_ref().and_then(|r| r.failure.as_ref()).is_some_and(|f| f.class == Class::Tree);
         if held && !awaits::of_child(mailbox, workflow)?.is_empty() {
-            return Ok(Own::Held);
+            return Ok(Stand::Other(Own::Held));
         }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
-    let newest = newest_closed(mailbox, workflow)?;
+    let closed = list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow);
+    over(mailbox, workflow, waits, closed)
+}
+
+/// The same, where no round is open.
+fn over(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Stand> {
+    let newest = newest_closed(mailbox, closed)?;
     let cancelled = workflow::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
@@ -86,12 +117,11 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     }
     let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
-        return Ok(Own::Waiting(waits));
+        return Ok(Stand::Other(Own::Waiting(waits)));
     }
-    let Some(newest) = newest else { return Ok(Own::Unknown) };
+    let Some(newest) = newest else { return Ok(Stand::Other(Own::Unknown)) };
     Ok(match (newest.state, newest.run) {
-        (Closed::Delivered, Some(run)) => ended(workflow, End::Finished, final_text(mailbox, &run)),
-        (Closed::Delivered, None) => ended(workflow, End::Finished, String::new()),
+        (Closed::Delivered, run) => Stand::Finished(run.map(Box::new)),
         (Closed::Withdrawn | Closed::Superseded, _) => ended(workflow, End::Cancelled, newest.why),
         (Closed::Expired, _) => ended(workflow, End::Expired, newest.why),
         (Closed::Dropped, _) => ended(workflow, End::Failed, format!("it was given up{}", after_colon(&newest.why))),
@@ -102,8 +132,8 @@ fn after_colon(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
 }
 
-fn ended(workflow: &WorkflowId, end: End, text: String) -> Own {
-    Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None })
+fn ended(workflow: &WorkflowId, end: End, text: String) -> Stand {
+    Stand::Other(Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None }))
 }
 
 struct Newest {
@@ -114,9 +144,9 @@ struct Newest {
 }
 
 /// The round that was begun last: a question is asked in the middle of a run, and may be over before it.
-fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
+fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
-    for round in list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow) {
+    for round in closed {
         let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
         let begun = document.typed.asked_at().unwrap_or(closed.at);

@@ -6,6 +6,7 @@ use super::layout::{Folder, Mailbox};
 use super::{awaits, intake, list, workflow};
 use crate::error::Result;
 use crate::id::WorkflowId;
+use crate::time::Time;
 
 /// The longest line of ancestors that is followed: a damaged record must not lead us round and round.
 const LONGEST: usize = 10_000;
@@ -33,52 +34,68 @@ pub fn root(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<WorkflowId> {
     Ok(ancestors(mailbox, workflow)?.pop().unwrap_or_else(|| workflow.clone()))
 }
 
-/// Every workflow that is known, and its parent. Reads every record: for people, not for the hot path. One that cannot be read
-/// has no parent, and hides no other.
-pub fn parents(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Option<WorkflowId>>> {
-    let mut known: BTreeMap<WorkflowId, Option<WorkflowId>> = BTreeMap::new();
-    for child in list::workflows(mailbox, Folder::Workflows)? {
-        let parent = parent(mailbox, &child).unwrap_or_default();
-        known.insert(child, parent);
+/// What is known of a workflow's place among the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kin {
+    /// In whose run it began.
+    pub parent: Option<WorkflowId>,
+    /// When it began, as far as that is told.
+    pub born: Option<Time>,
+    /// It has a round that is not over, or waits for another workflow.
+    pub open: bool,
+}
+
+/// Every workflow that is known. Reads every record: for people, not for the hot path. One that cannot be read has no parent,
+/// and hides no other. Closed rounds are not looked at: what was taken back before it ever ran is in no tree.
+pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
+    let mut known: BTreeMap<WorkflowId, Kin> = BTreeMap::new();
+    for id in list::workflows(mailbox, Folder::Workflows)? {
+        let record = workflow::read(mailbox, &id).ok().flatten().map(|d| d.typed);
+        let kin = record.map(|r| Kin { parent: r.parent, born: r.created, open: false });
+        known.insert(id, kin.unwrap_or_default());
     }
     for folder in [Folder::Pending, Folder::Answered] {
-        for child in list::workflows(mailbox, folder)? {
-            let said = known.entry(child.clone()).or_default();
-            if said.is_none() {
-                *said = intake::read_round_file(&mailbox.document(folder, &child)).ok().and_then(|d| d.typed.parent);
+        for id in list::workflows(mailbox, folder)? {
+            let kin = known.entry(id.clone()).or_default();
+            kin.open = true;
+            if (kin.parent.is_none() || kin.born.is_none())
+                && let Ok(document) = intake::read_round_file(&mailbox.document(folder, &id))
+            {
+                kin.born = kin.born.or(document.typed.asked_at());
+                kin.parent = kin.parent.take().or(document.typed.parent);
             }
         }
     }
     for folder in [Folder::Running, Folder::Parked] {
         for round in list::round_names(mailbox, folder) {
-            known.entry(round.workflow).or_default();
+            known.entry(round.workflow).or_default().open = true;
         }
     }
     for parent in awaits::parents(mailbox)? {
         for child in awaits::children(mailbox, &parent)? {
-            known.entry(child).or_default().get_or_insert_with(|| parent.clone());
+            known.entry(child).or_default().parent.get_or_insert_with(|| parent.clone());
         }
-        known.entry(parent).or_default();
+        known.entry(parent).or_default().open = true;
     }
     Ok(known)
 }
 
-/// The same, seen from above.
+/// Who is under whom.
 #[must_use]
-pub fn children(parents: &BTreeMap<WorkflowId, Option<WorkflowId>>) -> BTreeMap<&WorkflowId, Vec<&WorkflowId>> {
+pub fn children(known: &BTreeMap<WorkflowId, Kin>) -> BTreeMap<&WorkflowId, Vec<&WorkflowId>> {
     let mut children: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for (child, parent) in parents {
-        if let Some(parent) = parent {
+    for (child, kin) in known {
+        if let Some(parent) = &kin.parent {
             children.entry(parent).or_default().push(child);
         }
     }
     children
 }
 
-/// A workflow and everything below it, parents before their children. Reads what [`parents`] does.
+/// A workflow and everything below it, parents before their children. Reads what [`known`] does.
 pub fn members(mailbox: &Mailbox, root: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let parents = parents(mailbox)?;
-    let children = children(&parents);
+    let known = known(mailbox)?;
+    let children = children(&known);
     let (mut found, mut seen) = (vec![root.clone()], BTreeSet::from([root]));
     let mut next = 0;
     while let Some(at) = found.get(next) {

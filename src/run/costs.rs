@@ -159,7 +159,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 
 /// US dollars of a workflow, all its rounds.
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
-    used::rounds(mailbox, workflow)?.iter().map(|round| Ok(of_round(mailbox, round)?.unwrap_or(0.0))).sum()
+    used::rounds(mailbox, workflow)?.iter().try_fold(0.0, |sum, round| Ok(sum + of_round(mailbox, round)?.unwrap_or(0.0)))
 }
 
 /// Books what a supervisor that died had recorded and not booked; returns what the attempt has cost.

@@ -30,7 +30,7 @@ impl Tree {
 
     /// US dollars of all its runs that ended.
     pub fn cost(&self, mailbox: &Mailbox) -> Result<f64> {
-        self.members.iter().map(|member| costs::of_workflow(mailbox, member)).sum()
+        self.members.iter().try_fold(0.0, |sum, member| Ok(sum + costs::of_workflow(mailbox, member)?))
     }
 
     /// How long it has been at work.
