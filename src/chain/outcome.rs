@@ -66,7 +66,8 @@ pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Resu
     })
 }
 
-fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
+/// [`own`] for those who only look: no lock is taken, and what moves meanwhile may be told too early.
+pub fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     Ok(match stand(mailbox, workflow)? {
         Stand::Finished(run) => {
             let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Telling parents. Every step is durable before the next, and doing any of it twice changes nothing: a watcher may be killed
 //! anywhere, and many may do this at once.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::outcome::{self, Own};
@@ -17,8 +19,8 @@ use crate::run::plan;
 use crate::run::record::{self, Claimant, Run};
 use crate::time;
 
-/// After this long, in seconds, a child of which nothing is known was never started: its spawner died in between.
-const NEVER_STARTED: i64 = 60;
+/// After this long a child of which nothing is known was never started: its spawner died in between.
+pub const NEVER_STARTED: Duration = Duration::from_secs(60);
 
 /// Something happened to a workflow: who waits for it is told if it has ended, and it is told itself if it can be. Returns the
 /// attempts to launch.
@@ -76,7 +78,7 @@ fn settle(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<
 }
 
 fn never_started(mailbox: &Mailbox, wait: &Await) -> Result<bool> {
-    Ok((time::now() - wait.created).num_seconds() > NEVER_STARTED && !awaits::is_held(mailbox, &wait.parent, &wait.child)?)
+    Ok(time::since(wait.created) > NEVER_STARTED && !awaits::is_held(mailbox, &wait.parent, &wait.child)?)
 }
 
 /// Makes the round that tells a parent how its children ended, if it can be told now. Returns its first attempt.
