@@ -67,7 +67,7 @@ impl Picture for Forest<'_> {
         if nodes.is_empty() {
             return if matches!(self.which, Which::All) { "there is no workflow\n" } else { "nothing is open\n" }.into();
         }
-        let mut out = format!("{:<11}  {:>7}  {:>8}  WORKFLOW\n", "STATE", "AGE", "COST");
+        let mut out = cut(&format!("{:<11}  {:>7}  {:>8}  WORKFLOW", "STATE", "AGE", "COST"), columns) + "\n";
         for (node, branch) in nodes.iter().zip(branches(nodes)) {
             let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
             let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
