@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{demo, doctor, init, program, tree};
+use askbox::surface::{agents, demo, doctor, init, program, tree};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -21,6 +21,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Tree(args) => tree::run(&args),
         Command::Init(args) => init::run(&args),
+        Command::Agents(args) => agents::run(&args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::schema::write(&dir),
     }

@@ -143,6 +143,15 @@ pub fn user_message(uuid: &str, text: &str) -> String {
     }))
 }
 
+/// Asks what the agent knows: its commands, models, agents. Answered by a control reply of this id, before any request to the API.
+pub fn initialize(request_id: &str) -> String {
+    line(json!({
+        "type": "control_request",
+        "request_id": request_id,
+        "request": { "subtype": "initialize" },
+    }))
+}
+
 /// Ends the turn at once; the process stays for the next message. Answered by a control reply of this id.
 pub fn interrupt(request_id: &str) -> String {
     line(json!({
@@ -286,6 +295,7 @@ mod tests {
         for message in [
             user_message("u", text),
             interrupt(text),
+            initialize(text),
             permission_allow(text),
             permission_allow_with("r", &json!({"x": text})),
             permission_deny("r", text),

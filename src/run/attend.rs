@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::ending::Ending;
@@ -14,6 +15,7 @@ use super::launch::Start;
 use super::processes;
 use super::prompt;
 use super::record::Run;
+use super::role;
 use super::stop;
 use super::supervisor::{Agent, Input, Log};
 use crate::agent::claude;
@@ -191,7 +193,21 @@ impl<'a, 'b> Attendance<'a, 'b> {
             Signal::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
             Signal::Permission(request) => self.decide(&request),
             Signal::TurnEnded(turn) => self.turn_ended(&turn),
+            Signal::ControlReply { request_id, response, .. } if request_id == role::QUESTION => self.role_is(&response),
             Signal::Receipt { .. } | Signal::PermissionCancelled { .. } | Signal::ControlReply { .. } => {}
+        }
+    }
+
+    /// Only an agent that knows its role is told what to do: any other would do it as somebody else.
+    fn role_is(&mut self, response: &Value) {
+        let Some(message) = self.agent.held.take() else { return };
+        match self.run.role.as_deref().and_then(|role| role::unknown(role, response)) {
+            _ if self.stopped.is_some() => self.leave(),
+            None => self.say(message),
+            Some(why) => {
+                self.ending = Some(Ending::Refused { class: Class::Role, why });
+                self.leave();
+            }
         }
     }
 

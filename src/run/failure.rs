@@ -35,6 +35,8 @@ pub enum Class {
     TooLong,
     /// The agent cannot be launched, or needs what this version cannot give.
     Setup,
+    /// The agent program does not know the agent that it is to be.
+    Role,
 }
 
 impl Class {
@@ -58,6 +60,7 @@ impl Class {
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",
+            Self::Role => "define it, or name another: askbox agents list",
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod processes;
 pub mod prompt;
 pub mod record;
 pub mod recovery;
+mod role;
 pub mod status;
 pub mod stop;
 pub mod stream;

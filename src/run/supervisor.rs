@@ -17,6 +17,7 @@ use super::plan;
 use super::processes::{self, Process};
 use super::prompt;
 use super::record::{self, Run, State};
+use super::role;
 use super::stop;
 use crate::agent::claude;
 use crate::agent::stream::{Interpreter, Signal};
@@ -211,6 +212,8 @@ pub(super) struct Agent {
     pub(super) interpreter: Arc<Mutex<Interpreter>>,
     pub(super) complaints: Receiver<String>,
     pub(super) start: Start,
+    /// Kept back until the agent has said that it knows its role.
+    pub(super) held: Option<String>,
 }
 
 fn start(
@@ -256,8 +259,13 @@ fn start(
         let status = child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
         let _ = sender.send(Input::Exited(status));
     });
+    let message = claude::user_message(&run.message_id.to_string(), &message);
+    let (first, held) = match &run.role {
+        Some(_) => (role::question(), Some(message)),
+        None => (message, None),
+    };
     if let Some(input) = &input {
-        let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));
+        let _ = input.send(first);
     }
-    Ok(Agent { process, input, interpreter, complaints, start })
+    Ok(Agent { process, input, interpreter, complaints, start, held })
 }

@@ -13,6 +13,7 @@ pub const SECTION: &str = "\
 - A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that somebody below waits for the user. End your turn with that
   line. Do not poll: you are resumed, once, with the sub-agent's reply, and go on from there.
 - `relaunch spawn --background {f}.md` prints the ID at once; start several, then end your turn: you are resumed when all are done.
+- `relaunch spawn --agent NAME {f}.md` runs one of the agents that `askbox agents list` shows.
 - `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` where there is none yet.
 - A line such as `parked (ID): why` with exit status 1 means that there will be no reply by itself.
 ";

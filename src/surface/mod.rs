@@ -1,5 +1,7 @@
 //! What people touch. These rooms only call the ones below.
 
+#[cfg(feature = "askbox")]
+pub mod agents;
 pub mod answering;
 pub mod args;
 pub mod ask_user;

@@ -12,5 +12,6 @@ mod birthday;
 mod bounds;
 mod ends;
 mod limits;
+mod roles;
 mod tree;
 mod waking;

@@ -91,7 +91,9 @@ impl Scene {
     pub fn run_as(&self, uid: u32, script: &str) -> Ran {
         let programs = self.file("bin");
         std::fs::create_dir_all(&programs).unwrap();
-        for binary in [env!("CARGO_BIN_EXE_ask-post"), env!("CARGO_BIN_EXE_ask-answer"), env!("CARGO_BIN_EXE_checkpoint")] {
+        let small = [env!("CARGO_BIN_EXE_ask-post"), env!("CARGO_BIN_EXE_ask-answer"), env!("CARGO_BIN_EXE_checkpoint")];
+        let large = option_env!("CARGO_BIN_EXE_askbox");
+        for binary in small.into_iter().chain(large) {
             program::copy(Path::new(binary), &programs.join(Path::new(binary).file_name().unwrap()));
         }
         let mut command = self.command(script);

@@ -17,6 +17,8 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 ///   $ askbox tree
 ///
+///   $ askbox agents list
+///
 /// The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.
 #[derive(Debug, Parser)]
 #[command(name = "askbox", version, after_help = EXIT_CODES, disable_help_subcommand = true, verbatim_doc_comment)]
@@ -74,6 +76,13 @@ pub enum Command {
     ///   $ askbox init --service && systemctl --user enable --now askbox
     #[command(verbatim_doc_comment)]
     Init(Init),
+    /// Find the agents that are defined for claude, and what is wrong with their files
+    ///
+    ///   $ askbox agents list
+    ///
+    ///   $ askbox agents show reviewer
+    #[command(verbatim_doc_comment)]
+    Agents(Agents),
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
     #[command(hide = true)]
@@ -81,6 +90,53 @@ pub enum Command {
         /// The folder
         dir: PathBuf,
     },
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Agents {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub what: WhatOfAgents,
+    /// The folder that an agent would work in; the current one where it is left out
+    #[arg(long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum WhatOfAgents {
+    /// List the agents, and say what is wrong with which file
+    ///
+    /// Looks at `.claude/agents/**/*.md` of the project and of the user, as claude does: the nearest folder up to the
+    /// repository's root wins, and the project wins over the user. Problems go to standard error, as FILE:LINE: problem,
+    /// each with its hint. Ends with 5 where a file gives no agent although it was meant to; the others are listed all
+    /// the same. Built-in agents and those of plugins are not looked at.
+    ///
+    ///   $ askbox agents list
+    ///
+    ///   $ askbox agents list --json | jq -r '.problems[] | "\(.file):\(.line): \(.problem)"'
+    List,
+    /// Show all of one agent: what it is for, what it may, its file, its system prompt
+    ///
+    ///   $ askbox agents show reviewer
+    ///
+    ///   $ askbox agents show reviewer --json | jq -r .prompt
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Print the description of the Task tool that makes a model know the agents
+    ///
+    /// With --json, the whole tool as the Messages API takes it. Descriptions over 8 KiB are cut.
+    ///
+    ///   $ askbox agents describe
+    ///
+    ///   $ askbox agents describe --json | jq .description
+    Describe,
 }
 
 #[allow(missing_docs)]

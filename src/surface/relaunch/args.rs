@@ -162,6 +162,7 @@ The session is kept; go on with: relaunch docs-42")]
     #[command(after_long_help = "Examples:
   $ relaunch spawn review.md
   $ relaunch spawn --prompt 'Which license has this project?' --model haiku
+  $ relaunch spawn --agent reviewer --prompt 'Review src/main.rs'
   $ relaunch spawn --background tests.md; relaunch spawn --background docs.md
 
 Prints the agent's final text and nothing else. Where it ends its turn with a question open, at or below it, or
@@ -176,7 +177,7 @@ End your turn then: you are resumed, once, with the reply. What ends without a r
         /// The prompt itself
         #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
-        /// As one of the agents that are defined for claude
+        /// As one of the agents that are defined for claude: see `askbox agents list`
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
         /// With another model

@@ -153,9 +153,11 @@ fn task(mailbox: &Mailbox, args: &Spawn, child: &WorkflowId, parent: Option<&Wor
         }
         _ => return Err(Error::usage("nothing is to be done", "relaunch spawn FILE.md, or relaunch spawn --prompt TEXT")),
     };
-    for (flag, value) in [("--agent", &args.agent), ("--model", &args.model)] {
-        let plain = |v: &str| !v.is_empty() && v.len() <= 200 && !v.starts_with('-') && v.chars().all(|c| c.is_ascii_graphic());
-        if value.as_deref().is_some_and(|v| !plain(v)) {
+    // Agents may be called as people like; what is no name at all is refused here, what nobody has defined by the agent program.
+    let name = |v: &str| !v.trim().is_empty() && v.len() <= 1024 && !v.starts_with('-') && !v.contains(char::is_control);
+    let word = |v: &str| name(v) && v.len() <= 200 && v.chars().all(|c| c.is_ascii_graphic());
+    for (flag, value, good) in [("--agent", &args.agent, &name as &dyn Fn(&str) -> bool), ("--model", &args.model, &word)] {
+        if value.as_deref().is_some_and(|v| !good(v)) {
             return Err(Error::usage(format!("{flag}: is no name"), "use the name as `claude` takes it"));
         }
     }
