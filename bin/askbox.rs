@@ -1,10 +1,10 @@
-//! `askbox`: try it, set it up, find what is wrong.
+//! `askbox`: try it, set it up, look at it, find what is wrong.
 
 use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{agents, demo, doctor, init, program};
+use askbox::surface::{agents, demo, doctor, init, program, tree};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -19,6 +19,7 @@ fn run(args: Askbox) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Tree(args) => tree::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
         #[cfg(feature = "schema")]

@@ -11,6 +11,8 @@ pub mod bounds;
 pub mod tree;
 
 #[cfg(feature = "relaunch")]
+pub mod forest;
+#[cfg(feature = "relaunch")]
 pub mod in_turn;
 #[cfg(feature = "relaunch")]
 pub mod outcome;

@@ -172,6 +172,10 @@ pub struct Limits {
     pub run_cost: f64,
     /// US dollars of one workflow, all its rounds together; 0 for no limit.
     pub workflow_cost: f64,
+    /// US dollars of one whole tree of workflows; 0 for no limit.
+    pub tree_cost: f64,
+    /// Time in which at least one run of a tree is at work; 0s for no limit.
+    pub tree_time: Span,
     /// US dollars of one day (UTC), everything together; 0 for no limit.
     pub day_cost: f64,
 }
@@ -186,6 +190,8 @@ impl Default for Limits {
             turns: 0,
             run_cost: 0.0,
             workflow_cost: 0.0,
+            tree_cost: 0.0,
+            tree_time: Span(Duration::ZERO),
             day_cost: 0.0,
         }
     }
@@ -296,6 +302,16 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.turns", "0", "API round trips of one launch (--max-turns); 0 is no limit"),
     ("limits.run_cost", "0.0", "US dollars for one answer, all its attempts together; then it is parked, its session kept; 0 is no limit"),
     ("limits.workflow_cost", "0.0", "US dollars for one workflow, all its answers together; then the same"),
+    (
+        "limits.tree_cost",
+        "0.0",
+        "US dollars for a workflow and all it started, directly or through others; then nothing of that tree is launched or spawned; 0 is no limit",
+    ),
+    (
+        "limits.tree_time",
+        "\"0s\"",
+        "time in which at least one run of such a tree is at work: runs at the same time count once, waiting for an answer does not; then the same, and live runs are stopped, their sessions kept; 0s is no limit",
+    ),
     ("limits.day_cost", "0.0", "US dollars for all runs of a day (UTC); then nothing is launched until the next"),
     ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
     ("chain.max_children", "16", "for how many workflows one may wait at a time"),
@@ -367,9 +383,12 @@ fn check(config: &Config) -> Result<()> {
     at_least_one("relaunch.breaker_window", !config.relaunch.breaker_window.0.is_zero())?;
     at_least_one("relaunch.breaker_pause", !config.relaunch.breaker_pause.0.is_zero())?;
     let limits = &config.limits;
-    for (key, usd) in
-        [("limits.run_cost", limits.run_cost), ("limits.workflow_cost", limits.workflow_cost), ("limits.day_cost", limits.day_cost)]
-    {
+    for (key, usd) in [
+        ("limits.run_cost", limits.run_cost),
+        ("limits.workflow_cost", limits.workflow_cost),
+        ("limits.tree_cost", limits.tree_cost),
+        ("limits.day_cost", limits.day_cost),
+    ] {
         if !usd.is_finite() || usd < 0.0 {
             return Err(Error::invalid(key, "is no amount of money", "write US dollars such as 2.5; 0 is no limit"));
         }

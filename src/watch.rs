@@ -309,6 +309,8 @@ impl<'a> Watch<'a> {
                     self.chains.insert(round.workflow);
                 }
             }
+            // Given up, perhaps: whoever waits for it is told.
+            Some(Folder::Parked) => self.chains.extend(RoundId::from_file_name(name).map(|r| r.workflow)),
             // The last of its waits is over, however that came.
             Some(Folder::Awaits) => self.chains.extend(name.parse().ok()),
             Some(Folder::Timers) => {

@@ -4,6 +4,8 @@
 
 #[path = "support/cli.rs"]
 mod cli;
+#[path = "doctor/waits.rs"]
+mod waits;
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};

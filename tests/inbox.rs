@@ -4,95 +4,24 @@
 
 #[path = "support/cli.rs"]
 mod cli;
-
-use std::process::Command;
-use std::time::{Duration, Instant};
+#[path = "support/terminal.rs"]
+mod terminal;
 
 use cli::Scene;
 use serde_json::json;
+use terminal::Terminal;
 
-/// A terminal of its own, 100 by 40.
-struct Terminal<'a> {
-    scene: &'a Scene,
+/// Opens the inbox on a clean screen.
+fn open(terminal: &Terminal<'_>) -> String {
+    terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+    terminal.see("quit]")
 }
 
-impl<'a> Terminal<'a> {
-    fn new(scene: &'a Scene) -> Self {
-        let terminal = Self { scene };
-        let programs = std::path::Path::new(env!("CARGO_BIN_EXE_ask-answer")).parent().unwrap().display().to_string();
-        let path = format!("PATH={programs}:{}", std::env::var("PATH").unwrap_or_default());
-        let (mailbox, home) = (format!("ASKBOX_DIR={}", scene.mailbox().display()), format!("HOME={}", scene.root().display()));
-        let words = [
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "100",
-            "-y",
-            "40",
-            "env",
-            "-i",
-            &path,
-            &mailbox,
-            &home,
-            "USER=ann",
-            "TERM=screen",
-            "PS1=$ ",
-            "EDITOR=./ed",
-            "LANG=C.UTF-8",
-            "sh",
-        ];
-        terminal.tmux(&words);
-        terminal.see("$");
-        terminal
-    }
-
-    fn tmux(&self, words: &[&str]) -> String {
-        let output =
-            Command::new("tmux").arg("-S").arg(self.scene.file("tmux")).arg("-u").args(words).current_dir(self.scene.root()).output();
-        let output = output.expect("this test drives a real terminal and needs tmux: apt-get install tmux");
-        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Presses keys, by tmux's names.
-    fn press(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"], keys].concat());
-    }
-
-    /// Waits until the screen shows a text, and gives the whole screen.
-    #[track_caller]
-    fn see(&self, text: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(15);
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if screen.contains(text) {
-                return screen;
-            }
-            assert!(Instant::now() < deadline, "the screen never showed {text:?}:\n{screen}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Opens the inbox on a clean screen.
-    fn open(&self) -> String {
-        self.press(&["clear; ask-answer; echo left=$?", "Enter"]);
-        self.see("quit]")
-    }
-
-    /// Finds a question by typing its id and opens it.
-    fn choose(&self, id: &str) {
-        self.press(&[id, "Enter"]);
-        self.see(&format!("{id}: asked"));
-        self.see("?");
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("tmux").arg("-S").arg(self.scene.file("tmux")).arg("kill-server").output();
-    }
+/// Finds a question by typing its id and opens it.
+fn choose(terminal: &Terminal<'_>, id: &str) {
+    terminal.press(&[id, "Enter"]);
+    terminal.see(&format!("{id}: asked"));
+    terminal.see("?");
 }
 
 #[test]
@@ -101,7 +30,7 @@ fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
     scene.ok("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
     scene.ok("echo '{' > m/pending/torn.json; sleep 1.1");
     let terminal = Terminal::new(&scene);
-    let screen = terminal.open();
+    let screen = open(&terminal);
     assert!(screen.contains("4 questions are pending"));
     let line = |text: &str| screen.lines().position(|l| l.contains(text)).unwrap_or_else(|| panic!("no {text:?} in\n{screen}"));
     assert!(line("> urgent") < line("usual") && screen.contains("[+5] Urgent?") && screen.contains("(overdue) Late?"));
@@ -115,7 +44,7 @@ fn a_choice_is_made_with_the_arrow_keys() {
     let scene = Scene::new();
     scene.ok("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'");
     let terminal = Terminal::new(&scene);
-    terminal.open();
+    open(&terminal);
     terminal.press(&["Enter"]);
     let screen = terminal.see("Answer:");
     assert!(screen.contains("They *overlap*.") && screen.contains("merge  Merge into one") && screen.contains("Other…"), "{screen}");
@@ -132,7 +61,7 @@ fn several_options_and_words_of_ones_own_are_marked_with_space() {
     let scene = Scene::new();
     scene.ok("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E -o perf=P");
     let terminal = Terminal::new(&scene);
-    terminal.open();
+    open(&terminal);
     terminal.press(&["Enter"]);
     terminal.see("space mark");
     terminal.press(&["Enter"]);
@@ -155,7 +84,7 @@ fn a_batch_is_asked_one_after_the_other_and_sent_at_once() {
     std::fs::write(scene.file("q.json"), batch.to_string()).unwrap();
     scene.ok("ask-post -w w --file q.json");
     let terminal = Terminal::new(&scene);
-    terminal.open();
+    open(&terminal);
     terminal.press(&["Enter"]);
     assert!(terminal.see("1 of 3: Which DB?").contains("| port=2"));
     terminal.see("Answer:");
@@ -178,14 +107,14 @@ fn escape_leaves_a_question_open_or_declines_it() {
     let scene = Scene::new();
     scene.ok("ask-post Essay? -w w");
     let terminal = Terminal::new(&scene);
-    terminal.open();
-    terminal.choose("w");
+    open(&terminal);
+    choose(&terminal, "w");
     terminal.press(&["Escape"]);
     terminal.see("What now?");
     terminal.press(&["Enter"]);
     terminal.see("quit]");
     assert!(scene.file("m/pending/w.json").exists());
-    terminal.choose("w");
+    choose(&terminal, "w");
     terminal.see("in your editor");
     terminal.press(&["Escape"]);
     terminal.see("Decline to answer");
@@ -202,8 +131,8 @@ fn an_empty_line_opens_the_editor() {
     let scene = Scene::new();
     scene.ok("ask-post Essay? -w w; printf '#!/bin/sh\\nprintf \"one\\\\n\\\\ntwo\\\\n\" > \"$1\"\\n' > ed; chmod +x ed");
     let terminal = Terminal::new(&scene);
-    terminal.open();
-    terminal.choose("w");
+    open(&terminal);
+    choose(&terminal, "w");
     terminal.see("in your editor");
     terminal.press(&["Enter"]);
     terminal.see("No question is pending");
@@ -215,20 +144,20 @@ fn a_question_that_vanishes_or_changes_under_the_screen_is_said_and_the_inbox_go
     let scene = Scene::new();
     scene.ok("for id in gone answered changed; do ask-post How? -w $id -t yes_no; done");
     let terminal = Terminal::new(&scene);
-    terminal.open();
+    open(&terminal);
     // Gone between the list and the choice.
     scene.ok("ask-answer gone no --by bob");
     terminal.press(&["gone", "Enter"]);
     terminal.see("answered by bob through ask-answer");
     terminal.see("2 questions are pending");
     // Answered while it is on the screen.
-    terminal.choose("answered");
+    choose(&terminal, "answered");
     scene.ok("ask-answer answered no --by eve");
     terminal.press(&["Enter"]);
     terminal.see("already answered by eve");
     terminal.see("1 question is pending");
     // Replaced while it is on the screen: the answer is not given to the new question.
-    terminal.choose("changed");
+    choose(&terminal, "changed");
     scene.ok("ask-post 'Shall I delete it all?' -w changed -t yes_no --supersede");
     terminal.press(&["Enter"]);
     terminal.see("asks another question by now");
@@ -244,7 +173,7 @@ fn refresh_shows_what_came_meanwhile() {
     let scene = Scene::new();
     scene.ok("ask-post How? -w first && ask-answer first yes");
     let terminal = Terminal::new(&scene);
-    assert!(terminal.open().contains("No question is pending"));
+    assert!(open(&terminal).contains("No question is pending"));
     scene.ok("ask-post How? -w second");
     terminal.press(&["Enter"]);
     terminal.see("1 question is pending");

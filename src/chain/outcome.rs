@@ -9,6 +9,7 @@ use crate::mailbox::awaits::{self, Await, End, Ended};
 use crate::mailbox::question::Closed;
 use crate::mailbox::{Folder, Mailbox, Question, intake, list, workflow};
 use crate::run::events::EventKind;
+use crate::run::failure::Class;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::run::tail::Lines;
 use crate::time::Time;
@@ -25,6 +26,8 @@ pub enum Own {
     Working,
     /// A question of it waits for its answer.
     Asking,
+    /// The limit of its whole tree is reached: whoever waits for it goes on waiting, since no run of theirs could be launched.
+    Held,
     /// Its turn is over and it waits for these.
     Waiting(Vec<Await>),
     /// It has ended. The text is whole, whatever its length.
@@ -54,23 +57,59 @@ pub fn own(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     }
 }
 
+/// How a workflow has ended whose rounds are all closed, without its text. No lock is taken: for those who only look.
+pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
+    Ok(match over(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
+        Stand::Finished(_) => Some(End::Finished),
+        Stand::Other(Own::Ended(ended)) => Some(ended.end),
+        Stand::Other(_) => None,
+    })
+}
+
+/// [`own`] for those who only look: no lock is taken, and what moves meanwhile may be told too early.
+pub fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
+    Ok(match stand(mailbox, workflow)? {
+        Stand::Finished(run) => {
+            let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
+            Own::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, perhaps_told: false })
+        }
+        Stand::Other(own) => own,
+    })
+}
+
+/// Where it stands; the final text of this run is still to be read.
+enum Stand {
+    Finished(Option<Box<Run>>),
+    Other(Own),
+}
+
 /// Looks in the order in which a round moves: what moves meanwhile is found further on.
-fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
+fn stand(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Stand> {
     let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
     let pending = mailbox.document(Folder::Pending, workflow).exists();
     let answered = mailbox.document(Folder::Answered, workflow).exists();
     if answered || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *workflow) {
-        return Ok(Own::Working);
+        return Ok(Stand::Other(Own::Working));
     }
     if pending {
-        return Ok(Own::Asking);
+        return Ok(Stand::Other(Own::Asking));
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
+        let held = run.as_ref().and_then(|r| r.failure.as_ref()).is_some_and(|f| f.class == Class::Tree);
+        if held && !awaits::of_child(mailbox, workflow)?.is_empty() {
+            return Ok(Stand::Other(Own::Held));
+        }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
-    let newest = newest_closed(mailbox, workflow)?;
+    let closed = list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow);
+    over(mailbox, workflow, waits, closed)
+}
+
+/// The same, where no round is open.
+fn over(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Stand> {
+    let newest = newest_closed(mailbox, closed)?;
     let cancelled = workflow::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
@@ -79,12 +118,11 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
     }
     let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
-        return Ok(Own::Waiting(waits));
+        return Ok(Stand::Other(Own::Waiting(waits)));
     }
-    let Some(newest) = newest else { return Ok(Own::Unknown) };
+    let Some(newest) = newest else { return Ok(Stand::Other(Own::Unknown)) };
     Ok(match (newest.state, newest.run) {
-        (Closed::Delivered, Some(run)) => ended(workflow, End::Finished, final_text(mailbox, &run)),
-        (Closed::Delivered, None) => ended(workflow, End::Finished, String::new()),
+        (Closed::Delivered, run) => Stand::Finished(run.map(Box::new)),
         (Closed::Withdrawn | Closed::Superseded, _) => ended(workflow, End::Cancelled, newest.why),
         (Closed::Expired, _) => ended(workflow, End::Expired, newest.why),
         (Closed::Dropped, _) => ended(workflow, End::Failed, format!("it was given up{}", after_colon(&newest.why))),
@@ -95,8 +133,8 @@ fn after_colon(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
 }
 
-fn ended(workflow: &WorkflowId, end: End, text: String) -> Own {
-    Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false })
+fn ended(workflow: &WorkflowId, end: End, text: String) -> Stand {
+    Stand::Other(Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false }))
 }
 
 struct Newest {
@@ -107,9 +145,9 @@ struct Newest {
 }
 
 /// The round that was begun last: a question is asked in the middle of a run, and may be over before it.
-fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
+fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
-    for round in list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow) {
+    for round in closed {
         let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
         let begun = document.typed.asked_at().unwrap_or(closed.at);
@@ -148,7 +186,7 @@ fn below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<WorkflowId>) -
     let waits = match own(mailbox, workflow)? {
         Own::Ended(ended) => return Ok(View::Ended(ended)),
         Own::Working | Own::Unknown => return Ok(View::Working),
-        Own::Asking => return Ok(View::Asking),
+        Own::Asking | Own::Held => return Ok(View::Asking),
         Own::Waiting(waits) => waits,
     };
     for wait in waits.iter().filter(|w| w.ended.is_none()) {

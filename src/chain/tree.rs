@@ -1,60 +1,12 @@
-//! Who is whose parent, read from the workflows' records, the questions that wait, and the awaits.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! A tree of workflows as a whole: given up, or stopped.
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::{Folder, Mailbox, awaits, close, intake, list, workflow};
+use crate::mailbox::{Mailbox, awaits, close, workflow};
 use crate::time;
 
-/// The longest line of ancestors that is followed: a damaged record must not lead us round and round.
-const LONGEST: usize = 10_000;
-
-/// The parent of a workflow, as its record says.
-pub fn parent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<WorkflowId>> {
-    Ok(workflow::read(mailbox, workflow)?.and_then(|d| d.typed.parent))
-}
-
-/// The ancestors of a workflow, its parent first.
-pub fn ancestors(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let (mut line, mut at) = (Vec::new(), workflow.clone());
-    while let Some(above) = parent(mailbox, &at)? {
-        if above == *workflow || line.contains(&above) || line.len() >= LONGEST {
-            break;
-        }
-        line.push(above.clone());
-        at = above;
-    }
-    Ok(line)
-}
-
-/// A workflow and everything below it, parents before their children. Reads every record: for people, not for the hot path.
-pub fn members(mailbox: &Mailbox, root: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let mut children: BTreeMap<WorkflowId, BTreeSet<WorkflowId>> = BTreeMap::new();
-    for child in list::workflows(mailbox, Folder::Workflows)? {
-        if let Some(parent) = parent(mailbox, &child)? {
-            children.entry(parent).or_default().insert(child);
-        }
-    }
-    for child in list::workflows(mailbox, Folder::Pending)? {
-        if let Some(parent) = intake::read_pending(mailbox, &child).ok().and_then(|d| d.typed.parent) {
-            children.entry(parent).or_default().insert(child);
-        }
-    }
-    for parent in awaits::parents(mailbox)? {
-        let below = awaits::of_parent(mailbox, &parent)?.into_iter().map(|w| w.typed.child);
-        children.entry(parent).or_default().extend(below);
-    }
-    let mut found = vec![root.clone()];
-    let mut next = 0;
-    while let Some(at) = found.get(next) {
-        let below: Vec<_> = children.get(at).into_iter().flatten().filter(|c| !found.contains(c)).cloned().collect();
-        found.extend(below);
-        next += 1;
-    }
-    Ok(found)
-}
+pub use crate::mailbox::lineage::{ancestors, members, parent};
 
 /// Takes back every question at or below a workflow, and lets nobody in the tree be woken any more. Returns whose questions
 /// were taken back.

@@ -29,11 +29,14 @@ pub fn touched(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     Ok(runs)
 }
 
-/// [`touched`] for all that wait.
+/// [`touched`] for all that wait. What cannot be read holds up its own parent alone.
 pub fn all(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for parent in awaits::parents(mailbox)? {
-        runs.extend(settle_children(mailbox, config, &parent)?);
+        match settle_children(mailbox, config, &parent) {
+            Ok(run) => runs.extend(run),
+            Err(e) => crate::log::error(&e),
+        }
     }
     Ok(runs)
 }

@@ -34,6 +34,7 @@ fn a_wrong_value_names_its_line() {
     assert!(error.to_string().contains("line 2"), "{error}");
     assert!(read("[relaunch]\nattempts = 0\n").is_err());
     assert!(read("[limits]\nday_cost = -1\n").is_err() && read("[limits]\nday_cost = nan\n").is_err());
+    assert!(read("[limits]\ntree_cost = -0.1\n").is_err() && read("[limits]\ntree_time = 'long'\n").is_err());
     assert_eq!(read("[limits]\nday_cost = 3\n").unwrap().config.limits.day_cost, 3.0);
     assert!(read("[runner]\ndefault = 'codex'\n").is_err());
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::layout::{Folder, Mailbox, WorkflowLock};
 use crate::disk::{self, Lock};
 use crate::document::Document;
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::time::Time;
 
@@ -166,10 +166,16 @@ pub fn is_held(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Re
 /// One wait; `None` where there is none.
 pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Document<Await>>> {
     let path = path(mailbox, parent, child);
-    match disk::read(&path, MAX_AWAIT) {
-        Err(e) if e.is_missing_file() => Ok(None),
-        other => Document::parse(&other?).map(Some).map_err(|e| e.in_file(&path)),
+    let document: Document<Await> = match disk::read(&path, MAX_AWAIT) {
+        Err(e) if e.is_missing_file() => return Ok(None),
+        other => Document::parse(&other?).map_err(|e| e.in_file(&path))?,
+    };
+    for (field, said, is) in [("parent", &document.typed.parent, parent), ("child", &document.typed.child, child)] {
+        if said != is {
+            return Err(Error::invalid(field, format!("is {said}, where the path says {is}"), "let both say the same").in_file(&path));
+        }
     }
+    Ok(Some(document))
 }
 
 /// Writes a changed wait. The caller holds the parent's lock.
@@ -214,25 +220,35 @@ pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
 /// For whom a workflow waits, in the order of their beginnings.
 pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<Await>>> {
     let mut waits = Vec::new();
-    for name in entries(&folder(mailbox, parent))? {
-        if let Some(child) = WorkflowId::from_file_name(&name) {
-            waits.extend(read(mailbox, parent, &child)?);
-        }
+    for child in children(mailbox, parent)? {
+        waits.extend(read(mailbox, parent, &child)?);
     }
     waits.sort_by_key(|w| (w.typed.created, w.typed.await_id));
     Ok(waits)
 }
 
+/// For whom a workflow waits, by the names alone.
+pub fn children(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<WorkflowId>> {
+    Ok(entries(&folder(mailbox, parent))?.iter().filter_map(|name| WorkflowId::from_file_name(name)).collect())
+}
+
 /// Every workflow that waits for another one.
 pub fn parents(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
-    Ok(entries(&mailbox.folder(Folder::Awaits))?.iter().filter_map(|name| name.parse().ok()).collect())
+    let mut parents = folders(mailbox)?;
+    // A lock may have stayed behind, or a folder whose files somebody removed.
+    parents.retain(|parent| !children(mailbox, parent).is_ok_and(|c| c.is_empty()));
+    Ok(parents)
 }
 
 /// Who waits for a workflow.
 pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let mut parents = parents(mailbox)?;
+    let mut parents = folders(mailbox)?;
     parents.retain(|parent| path(mailbox, parent, child).exists());
     Ok(parents)
+}
+
+fn folders(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
+    Ok(entries(&mailbox.folder(Folder::Awaits))?.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
 fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
@@ -240,6 +256,10 @@ fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
 }
 
 fn names(folder: &std::path::Path) -> Result<Vec<String>> {
+    // No link is followed, and what is no folder holds nothing.
+    if !folder.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+        return Ok(Vec::new());
+    }
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.io("read", folder)?,

@@ -7,6 +7,7 @@ pub mod awaits;
 pub mod close;
 pub mod intake;
 pub mod layout;
+pub mod lineage;
 pub mod list;
 pub mod options;
 pub mod post;

@@ -54,6 +54,8 @@ pub(super) struct Attendance<'a, 'b> {
     log: &'a mut Log<'b>,
     phase: Phase,
     stopped: Option<String>,
+    /// Of what kind the limit is that stopped it.
+    class: Option<Class>,
     ending: Option<Ending>,
     began: bool,
     /// The permission mode in which its session began, until that session gets anywhere.
@@ -82,6 +84,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             log,
             phase: Phase::Working,
             stopped: None,
+            class: None,
             ending: None,
             began: false,
             new_session: None,
@@ -96,9 +99,12 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
-    /// How the attempt ended, and its last event, if there is one to be written when nothing of it lives any more.
-    pub(super) fn until_the_end(mut self, inputs: &Receiver<Input>) -> (Ending, Option<EventKind>) {
-        let out_of_time = Instant::now() + self.config.limits.run_time.0;
+    /// How the attempt ended, and its last event, if there is one to be written when nothing of it lives any more. `tree`: how
+    /// long its tree may still be at work.
+    pub(super) fn until_the_end(mut self, inputs: &Receiver<Input>, tree: Option<Duration>) -> (Ending, Option<EventKind>) {
+        let begun = Instant::now();
+        let out_of_time = begun + self.config.limits.run_time.0;
+        let tree_out_of_time = tree.map(|left| begun + left);
         let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
         // Somebody may have asked before we listened.
         self.look_for_stop();
@@ -113,6 +119,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
             let working = matches!(self.phase, Phase::Working);
             if working && now >= out_of_time {
                 self.limit(format!("it ran longer than limits.run_time = {}", time::human(self.config.limits.run_time.0)));
+            } else if working && tree_out_of_time.is_some_and(|at| now >= at) {
+                self.class = Some(Class::Tree);
+                let limit = time::human(self.config.limits.tree_time.0);
+                self.limit(format!("its whole tree was at work for limits.tree_time = {limit}"));
             } else if working && now - self.last_sign >= self.config.limits.silence.0 {
                 self.limit(format!("it was silent for limits.silence = {}", time::human(self.config.limits.silence.0)));
             }
@@ -122,6 +132,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
                 self.next_rung(),
                 drained,
                 Some(out_of_time).filter(|_| working),
+                tree_out_of_time.filter(|_| working),
                 Some(self.last_sign + self.config.limits.silence.0).filter(|_| working),
                 Some(self.last_sign + self.silent).filter(|_| working),
             ];
@@ -409,7 +420,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             (Some(Ending::Delivered { .. }), None) => {
                 Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
             }
-            (_, Some(why)) => Ending::Interrupted { why },
+            (_, Some(why)) => Ending::Interrupted { why, class: self.class },
             (Some(other), None) => other,
             (None, None) => {
                 // What it complained of last is what it died of.
@@ -419,7 +430,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             }
         };
         let last = match &ending {
-            Ending::Interrupted { why } => Some(self.interrupted(why)),
+            Ending::Interrupted { why, .. } => Some(self.interrupted(why)),
             _ => None,
         };
         let last = match (last, self.partial) {

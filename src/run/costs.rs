@@ -6,11 +6,12 @@
 //! has the same figures, and recovery books what a crash left out.
 //!
 //! A limit is checked before each launch, and what is left of it goes along as `--max-budget-usd`, which counts one process's
-//! spending alone. Runs at the same time share what was left when each began: the day's limit may be passed by what they spend
-//! at once.
+//! spending alone. Runs at the same time share what was left when each began: the limits of a day and of a tree may be passed
+//! by what they spend at once.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +19,14 @@ use super::ending::Ending;
 use super::events::{Event, EventKind, Tokens};
 use super::failure::Class;
 use super::record::{self, Run};
+use super::used::{self, Tree};
 use crate::agent::claude::Invocation;
 use crate::config::Config;
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox};
-use crate::time::Time;
+use crate::mailbox::Mailbox;
+use crate::time::{self, Time};
 
 /// One turn, as it was booked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -157,16 +159,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 
 /// US dollars of a workflow, all its rounds.
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
-    let path = mailbox.folder(Folder::Runs).join(workflow.as_str());
-    let rounds = match std::fs::read_dir(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0.0),
-        other => other.io("read", &path)?,
-    };
-    let mut sum = 0.0;
-    for question in rounds.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()) {
-        sum += of_round(mailbox, &RoundId { workflow: workflow.clone(), question })?.unwrap_or(0.0);
-    }
-    Ok(sum)
+    used::rounds(mailbox, workflow)?.iter().try_fold(0.0, |sum, round| Ok(sum + of_round(mailbox, round)?.unwrap_or(0.0)))
 }
 
 /// Books what a supervisor that died had recorded and not booked; returns what the attempt has cost.
@@ -189,12 +182,18 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     Ok(book.total())
 }
 
-/// What a launch may spend.
+/// What a launch may use.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Allowance {
-    /// The limit that leaves the least: its key, its value, and what is left of it.
+    /// The limit on money that leaves the least: its key, its value, and what is left of it.
     tightest: Option<(&'static str, f64, f64)>,
+    /// The limit on the tree's time, and what is left of it.
+    time: Option<(Duration, Duration)>,
 }
+
+/// The limits that hold for a whole tree.
+const TREE_COST: &str = "limits.tree_cost";
+const TREE_TIME: &str = "limits.tree_time";
 
 impl Allowance {
     /// Of this attempt, right now. Reads nothing where no limit is set.
@@ -209,15 +208,42 @@ impl Allowance {
         };
         check("limits.run_cost", limits.run_cost, &|| Ok(of_round(mailbox, &run.round())?.unwrap_or(0.0)))?;
         check("limits.workflow_cost", limits.workflow_cost, &|| of_workflow(mailbox, &run.workflow_id))?;
-        check("limits.day_cost", limits.day_cost, &|| of_day(mailbox, crate::time::now()))?;
-        Ok(Self { tightest: left.into_iter().min_by(|a, b| a.2.total_cmp(&b.2)) })
+        check("limits.day_cost", limits.day_cost, &|| of_day(mailbox, time::now()))?;
+        let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
+        left.extend(tree.tightest);
+        Ok(Self { tightest: left.into_iter().min_by(|a, b| a.2.total_cmp(&b.2)), ..tree })
     }
 
-    /// Why nothing may be launched at all.
+    /// What the tree that a workflow belongs to may still use. Reads nothing where no limit is set.
+    pub fn of_tree(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Self> {
+        let (cost, time) = (config.limits.tree_cost, config.limits.tree_time.0);
+        if cost <= 0.0 && time.is_zero() {
+            return Ok(Self::default());
+        }
+        let tree = Tree::of(mailbox, workflow)?;
+        let tightest = if cost > 0.0 { Some((TREE_COST, cost, cost - tree.cost(mailbox)?)) } else { None };
+        let time = if time.is_zero() { None } else { Some((time, time.saturating_sub(tree.time(mailbox)?))) };
+        Ok(Self { tightest, time })
+    }
+
+    /// Why nothing may be launched at all, and of what kind that is.
     #[must_use]
-    pub fn refusal(&self) -> Option<String> {
+    pub fn refusal(&self) -> Option<(Class, String)> {
+        if let Some((limit, _)) = self.time.filter(|(_, left)| left.is_zero()) {
+            return Some((Class::Tree, format!("nothing is left of {TREE_TIME} = {} for its whole tree", time::human(limit))));
+        }
         let (key, limit, _) = self.tightest.filter(|(.., left)| *left <= 0.0)?;
-        Some(format!("nothing is left of {key} = {limit} USD"))
+        Some(if key == TREE_COST {
+            (Class::Tree, format!("nothing is left of {key} = {limit} USD for its whole tree"))
+        } else {
+            (Class::Budget, format!("nothing is left of {key} = {limit} USD"))
+        })
+    }
+
+    /// How long the tree may still be at work.
+    #[must_use]
+    pub fn time(&self) -> Option<Duration> {
+        self.time.map(|(_, left)| left)
     }
 
     /// Tells the agent its limits, where the operator's own arguments do not.
@@ -239,7 +265,8 @@ impl Allowance {
     pub fn named(&self, ending: Ending) -> Ending {
         match (ending, self.tightest) {
             (Ending::Refused { class: Class::Budget, why }, Some((key, limit, left))) if left > 0.0 => {
-                Ending::Refused { class: Class::Budget, why: format!("{why}: {key} = {limit} USD, of which {left:.4} were left") }
+                let class = if key == TREE_COST { Class::Tree } else { Class::Budget };
+                Ending::Refused { class, why: format!("{why}: {key} = {limit} USD, of which {left:.4} were left") }
             }
             (other, _) => other,
         }

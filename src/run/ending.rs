@@ -58,6 +58,8 @@ pub enum Ending {
     Interrupted {
         /// Who or what.
         why: String,
+        /// Of what kind the limit is, where others than this run must know.
+        class: Option<Class>,
     },
 }
 
@@ -69,7 +71,7 @@ impl Ending {
         let why = match &turn.verdict {
             Verdict::Completed { text } if !turn.is_error => return delivered(text),
             Verdict::HookStopped => return delivered(&turn.text),
-            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into() },
+            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
             Verdict::Completed { text } => format!("the agent ended with an error: {}", text::excerpt(text, 300)),
             Verdict::Deferred { tool_name, .. } => {
                 format!("the agent deferred its call of {tool_name}, which this version cannot answer")
@@ -109,7 +111,8 @@ impl Ending {
             Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
             Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
             Self::Refused { class, why } => Some(Failure::new(*class, why)),
-            Self::Delivered { .. } | Self::Interrupted { .. } => None,
+            Self::Interrupted { why, class } => class.map(|class| Failure::new(class, why)),
+            Self::Delivered { .. } => None,
         }
     }
 }
@@ -134,7 +137,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.state = State::Parked;
             run.why = Some(why.clone());
         }
-        Ending::Interrupted { why } => {
+        Ending::Interrupted { why, .. } => {
             run.state = State::Interrupted;
             run.why = Some(why.clone());
         }

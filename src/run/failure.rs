@@ -25,6 +25,8 @@ pub enum Class {
     Billing,
     /// A limit on money was reached.
     Budget,
+    /// A limit on its whole tree was reached, of money or of time: no run of that tree is launched.
+    Tree,
     /// The limit on turns was reached.
     Turns,
     /// The API does not accept what was asked.
@@ -53,6 +55,7 @@ impl Class {
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
+            Self::Tree => "raise limits.tree_cost or limits.tree_time, then go on: relaunch retry ID",
             Self::Turns => "raise limits.turns, or split the work",
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",

@@ -32,3 +32,4 @@ pub mod stream;
 pub mod supervisor;
 pub mod tail;
 pub mod task;
+pub mod used;

@@ -103,7 +103,8 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
             }
             // It died while it was stopping, and nobody has taken that back.
             if let Some(stop) = stop::asked(&last.folder(mailbox))? {
-                ending::finish(mailbox, config, last, &Ending::Interrupted { why: stop.request(config.limits.grace.0).why })?;
+                let why = stop.request(config.limits.grace.0).why;
+                ending::finish(mailbox, config, last, &Ending::Interrupted { why, class: None })?;
                 return Ok(Recovered::Over);
             }
             audit::record(mailbox, Entry::of("recovered", round).by("askbox").why("its supervisor died"));
@@ -228,7 +229,7 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
     match record::latest(mailbox, &round)? {
         Some(run) if matches!(run.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor => {
             make_sure_it_is_gone(&run)?;
-            ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into() }).map(Some)
+            ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
         }
         _ => Ok(None),
     }

@@ -56,6 +56,8 @@ pub enum Standing {
     Dropped,
     /// Its file cannot be read.
     Unreadable,
+    /// It is named by others, and none of its rounds is there.
+    Unknown,
 }
 
 impl Standing {
@@ -80,6 +82,7 @@ impl Standing {
             Self::Superseded => "superseded",
             Self::Dropped => "dropped",
             Self::Unreadable => "unreadable",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -218,7 +221,7 @@ fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<(WorkflowId, S
     match status {
         Ok(status) => Some((workflow.clone(), status)),
         Err(e) if e.is_missing_file() => None,
-        Err(e) => Some((workflow.clone(), Status { state: Standing::Unreadable, why: Some(e.to_string()), ..blank(workflow) })),
+        Err(e) => Some((workflow.clone(), unreadable(workflow, &e))),
     }
 }
 
@@ -230,6 +233,31 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         status.live = view(mailbox, &round).ok();
     }
     Ok(status)
+}
+
+/// The same, shown also where nothing can be read, and without what a run did that is over: for those who look at many.
+#[must_use]
+pub fn at_a_glance(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
+    standing(mailbox, workflow).unwrap_or_else(|e| unreadable(workflow, &e))
+}
+
+/// [`at_a_glance`] for a workflow whose rounds are all closed: these.
+#[must_use]
+pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -> Status {
+    let read = |round: &RoundId| Some((intake::read_round_file(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
+    let newest = rounds.iter().filter_map(read).max_by_key(|(q, round)| (q.closed.as_ref().map(|c| c.at), round.clone()));
+    match newest {
+        Some((question, round)) => of_round(mailbox, Folder::Closed, &round, &question).unwrap_or_else(|e| unreadable(workflow, &e)),
+        None => Status { state: Standing::Unknown, ..blank(workflow) },
+    }
+}
+
+fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
+    let (state, why) = match error {
+        e if e.is_missing_file() || matches!(e, Error::NotFound { .. }) => (Standing::Unknown, None),
+        e => (Standing::Unreadable, Some(e.to_string())),
+    };
+    Status { state, why, ..blank(workflow) }
 }
 
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {

@@ -10,7 +10,6 @@ use super::attend::Attendance;
 use super::costs::{Allowance, Book};
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
-use super::failure::Class;
 use super::ladder::Request;
 use super::launch::{self, Start};
 use super::pipes;
@@ -92,14 +91,14 @@ pub fn supervise(
     let (allowance, refused) = match Allowance::of(mailbox, config, &run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
-            let refusal = allowance.refusal().map(|why| Ending::Refused { class: Class::Budget, why });
+            let refusal = allowance.refusal().map(|(class, why)| Ending::Refused { class, why });
             (allowance, refusal)
         }
     };
     let (ending, last) = match refused {
         Some(ending) => (ending, None),
         None => match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
-            Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs),
+            Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
         },

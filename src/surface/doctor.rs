@@ -19,6 +19,7 @@ mod in_force;
 mod places;
 mod rounds;
 mod setup;
+mod waits;
 
 /// A file that changes may be somebody's work in progress; one that has not changed for so long is left over.
 const LEFT_OVER: Duration = Duration::from_secs(3600);
@@ -103,6 +104,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
     setup::look(&mut ward, loaded.as_ref().err());
     places::look(&mut ward);
     rounds::look(&mut ward);
+    waits::look(&mut ward);
     let in_force = in_force::all(&ward.root, args.common.mailbox.is_some(), loaded.ok().as_ref());
     let report = Report { ok: ward.findings.is_empty(), findings: ward.findings, watcher, in_force };
     if args.common.json {

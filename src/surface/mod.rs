@@ -17,6 +17,8 @@ pub mod inbox;
 #[cfg(feature = "askbox")]
 pub mod init;
 pub mod listing;
+#[cfg(feature = "relaunch")]
+pub mod live;
 pub mod posting;
 pub mod program;
 pub mod receipt;
@@ -28,4 +30,6 @@ pub mod schema;
 #[cfg(feature = "askbox")]
 pub mod service_files;
 pub mod show;
+#[cfg(feature = "askbox")]
+pub mod tree;
 pub mod wait;

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use crate::agent::events::Event;
+use crate::chain::forest::Node;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{IoContext, Result};
@@ -33,6 +34,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("event", of::<Event>()),
         ("audit", of::<Entry>()),
         ("status", of::<Status>()),
+        ("tree", of::<Node>()),
         ("summary", of::<Summary>()),
         ("cost", of::<Booking>()),
         ("breaker", of::<Breaker>()),

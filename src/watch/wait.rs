@@ -14,7 +14,8 @@ use crate::mailbox::{Folder, Mailbox};
 const LOOK: Duration = Duration::from_secs(30);
 
 /// The folders whose events the watcher wants.
-pub(super) const WATCHED: [Folder; 5] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Timers, Folder::Awaits];
+pub(super) const WATCHED: [Folder; 6] =
+    [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Timers, Folder::Awaits];
 
 /// Device and inode of the mailbox and of the folders that are watched.
 pub(super) type Identity = Vec<(u64, u64)>;

@@ -163,3 +163,26 @@ fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
     let events = tree.home.ok("relaunch", &["events", "child"]);
     assert!(!events.contains("stopping"), "{events}");
 }
+
+#[test]
+fn a_wait_that_cannot_be_read_holds_up_its_own_parent_alone() {
+    let tree = Tree::new();
+    for id in ["a", "b"] {
+        tree.does(id, &passes_on(&format!("{id}-leaf")));
+        tree.does(&format!("{id}-leaf"), ASKS);
+        tree.spawn(id);
+    }
+    let wait = tree.home.mailbox("awaits/a/a-leaf.json");
+    let whole = std::fs::read_to_string(&wait).unwrap();
+    // Whom it names is not whom it lies there for.
+    std::fs::write(&wait, whole.replace("\"child\": \"a-leaf\"", "\"child\": \"b-leaf\"")).unwrap();
+    ["a-leaf", "b-leaf"].iter().for_each(|id| tree.answer(id));
+    let watcher = tree.home.watch();
+    assert_eq!(tree.result("b"), "passed on: it is 2");
+    watcher.says("awaits/a/a-leaf.json: child: is b-leaf, where the path says a-leaf");
+    assert_eq!(tree.launches("a"), 1);
+    std::fs::write(&wait, whole).unwrap();
+    drop(watcher);
+    let _watcher = tree.home.watch();
+    assert_eq!(tree.result("a"), "passed on: it is 2");
+}

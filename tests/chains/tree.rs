@@ -22,11 +22,15 @@ impl Tree {
     }
 
     pub fn with(config: &str) -> Self {
-        let home = Home::new();
+        let tree = Self { home: Home::new() };
+        tree.configure(config);
+        tree
+    }
+
+    pub fn configure(&self, config: &str) {
         let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/chains/agent.sh");
         let runner = format!("[runner]\ndefault = 'fake'\n[runner.fake]\nprogram = '{}'\n", agent.display());
-        std::fs::write(home.path("config.toml"), format!("{config}\n{runner}")).unwrap();
-        Self { home }
+        std::fs::write(self.home.path("config.toml"), format!("{config}\n{runner}")).unwrap();
     }
 
     pub fn does(&self, id: &str, work: &str) {

@@ -7,13 +7,15 @@ use clap::{Args, Parser, Subcommand};
 use super::quick::Quick;
 use crate::surface::program::{Common, EXIT_CODES};
 
-/// Try askbox, set it up, and find what is wrong with it
+/// Try askbox, set it up, look at its trees of workflows, and find what is wrong with it
 ///
 ///   $ askbox demo
 ///
 ///   $ askbox init
 ///
 ///   $ askbox doctor
+///
+///   $ askbox tree
 ///
 ///   $ askbox agents list
 ///
@@ -49,6 +51,19 @@ pub enum Command {
     ///
     ///   $ askbox doctor --json | jq -r '.findings[].mend'
     Doctor(Doctor),
+    /// Show every workflow under the one that started it: its state, its age, its cost, its open question
+    ///
+    /// Without an ID it shows the trees in which something is not over, finished children included; with one that workflow and
+    /// everything below it. The cost is that of all runs that ended, with everything below.
+    ///
+    ///   $ askbox tree
+    ///
+    ///   $ askbox tree -f
+    ///
+    ///   $ askbox tree docs-42 --json | jq -r 'select(.state == "pending").workflow_id'
+    ///
+    /// A state is a word of `relaunch status --help`; of what is over it is how it ended: finished, failed, cancelled or expired.
+    Tree(Tree),
     /// Write the configuration file, with every key explained; or shell completions, or man pages
     ///
     ///   $ askbox init
@@ -141,6 +156,22 @@ pub struct Doctor {
     /// After how long an unanswered question is stale, such as 12h or 3d
     #[arg(long, value_name = "DURATION", default_value = "7d")]
     pub stale: String,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Tree {
+    /// The workflow to show, with everything below it
+    pub id: Option<String>,
+    /// Trees that are over as well
+    #[arg(long, conflicts_with = "id")]
+    pub all: bool,
+    /// Keep the view up to date until Ctrl-C; with --json, one object for every change
+    #[arg(short, long)]
+    pub follow: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

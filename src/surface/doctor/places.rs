@@ -23,8 +23,13 @@ pub(super) fn look(ward: &mut Ward) {
     for kind in Folder::ALL {
         let path = root.join(kind.name());
         if path.symlink_metadata().is_ok() && folder(ward, &path, false) {
-            leftovers(ward, &path, if kind == Folder::Runs { 3 } else { 0 });
-            files(ward, kind, &path);
+            let depth = match kind {
+                Folder::Runs => 3,
+                Folder::Awaits => 1,
+                _ => 0,
+            };
+            leftovers(ward, &path, depth);
+            if kind == Folder::Awaits { waits(ward, &path) } else { files(ward, kind, &path) }
         }
     }
     let audit: Vec<PathBuf> = entries(&root).into_iter().filter(|p| name(p).starts_with("audit.jsonl")).collect();
@@ -155,6 +160,36 @@ fn files(ward: &mut Ward, kind: Folder, folder: &Path) {
         };
         let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
         ward.find("stray", ward.shown(&path), format!("its name is no {form}: no program reads it"), mend);
+    }
+}
+
+/// `awaits/PARENT/CHILD.json`, and `CHILD.lock` beside it.
+fn waits(ward: &mut Ward, awaits: &Path) {
+    let stray = |ward: &mut Ward, path: &Path, form: &str| {
+        let mend = format!("mv -n {} {}", word(path), word(&ward.root.join(Folder::Quarantine.name())));
+        ward.find("stray", ward.shown(path), format!("it is no {form}: no program reads it"), mend);
+    };
+    for path in entries(awaits) {
+        let parent = name(&path);
+        if parent.starts_with('.') {
+            continue;
+        }
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_file() || (meta.is_dir() && parent.parse::<WorkflowId>().is_err()) {
+            stray(ward, &path, "folder of a workflow");
+            continue;
+        }
+        if !folder(ward, &path, false) {
+            continue;
+        }
+        for path in entries(&path) {
+            let name = name(&path);
+            let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
+            let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");
+            if file(ward, &path) && !belongs && age(&path) >= time_to_settle(&name) {
+                stray(ward, &path, "WORKFLOW_ID.json");
+            }
+        }
     }
 }
 

@@ -16,9 +16,9 @@ use crate::text::{self, shell_quote};
 use crate::time;
 
 /// So long a watcher may take for what it does at once.
-const AT_ONCE: Duration = Duration::from_secs(10);
+pub(super) const AT_ONCE: Duration = Duration::from_secs(10);
 /// So long an answer may wait for other runs to end before it counts as stuck.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(super) fn look(ward: &mut Ward) {
     let Some(mailbox) = ward.mailbox.clone() else { return };
@@ -64,11 +64,11 @@ fn is_about_content(path: &Path, error: &Error) -> bool {
     !error.is_missing_file() && disk::read(path, u64::MAX >> 1).is_ok()
 }
 
-fn age(path: &Path) -> Duration {
+pub(super) fn age(path: &Path) -> Duration {
     path.symlink_metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
 }
 
-fn unreadable(ward: &mut Ward, path: &Path, error: &Error) {
+pub(super) fn unreadable(ward: &mut Ward, path: &Path, error: &Error) {
     if is_about_content(path, error) && age(path) >= intake::SETTLE {
         ward.find("unreadable", ward.shown(path), problem(error), edit(path));
     }

@@ -17,6 +17,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::awaits::{End, Ended, Join};
 use crate::mailbox::{Folder, Mailbox, close};
 use crate::run::claim;
+use crate::run::costs::Allowance;
 use crate::run::detach;
 use crate::run::launch::BASH_TIMEOUT;
 use crate::run::record::{Claimant, Run};
@@ -73,7 +74,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
             task.workflow = cut_off.child().clone();
             let begun = outcome::own(mailbox, &task.workflow)? != outcome::Own::Unknown;
             if !begun {
-                may_begin(mailbox, &config)?;
+                may_begin(mailbox, &config, parent.as_ref())?;
             }
             (Some(cut_off), begun)
         }
@@ -83,7 +84,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
             if let Some(parent) = &parent {
                 bounds::depth(mailbox, bounds, parent)?;
             }
-            may_begin(mailbox, &config)?;
+            may_begin(mailbox, &config, parent.as_ref())?;
             let join = if args.join_any { Join::Any } else { Join::All };
             let begin = |parent| InTurn::begin(mailbox, bounds, parent, &child, join, request);
             (parent.as_ref().map(begin).transpose()?, false)
@@ -111,8 +112,14 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     }
 }
 
-/// Whether today's budget lets anything begin.
-fn may_begin(mailbox: &Mailbox, config: &Config) -> Result<()> {
+/// Whether the tree's limits and today's budget let anything begin.
+fn may_begin(mailbox: &Mailbox, config: &Config, parent: Option<&WorkflowId>) -> Result<()> {
+    if let Some(parent) = parent
+        && let Some((_, why)) = Allowance::of_tree(mailbox, config, parent)?.refusal()
+    {
+        let hint = "end your turn and say what is missing; the operator can raise the limit and go on from there";
+        return Err(Error::conflict(why, hint));
+    }
     let Some((until, why)) = gate::day_is_used_up(mailbox, config, time::now())? else { return Ok(()) };
     let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
     Err(Error::conflict(why, hint))

@@ -122,7 +122,7 @@ pub(super) fn on_signal(stopper: Stopper, grace: Duration, deaf_until: Option<In
 }
 
 /// Calls `gone` when whoever reads our standard output closes the pipe: also where nothing is to be written for a while.
-pub(super) fn on_hangup(gone: impl FnOnce() + Send + 'static) {
+pub(crate) fn on_hangup(gone: impl FnOnce() + Send + 'static) {
     use rustix::event::{PollFd, PollFlags, poll};
     std::thread::spawn(move || {
         let out = std::io::stdout();

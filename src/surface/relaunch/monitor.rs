@@ -37,16 +37,16 @@ fn words(queue: &Queue) -> String {
 }
 
 /// Gives those who wait for the queue its reason.
-pub fn explain(mailbox: &Mailbox, all: &mut [Status]) -> Result<()> {
-    let waits = |s: &Status| matches!(s.state, Standing::Answered | Standing::Queued);
-    if !all.iter().any(waits) {
+pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+    let mut waiting = all.filter(|s| matches!(s.state, Standing::Answered | Standing::Queued)).peekable();
+    if waiting.peek().is_none() {
         return Ok(());
     }
     // A configuration that cannot be read is for others to complain about: this command is to show what is wrong.
     let config = config::load().map(|l| l.config).unwrap_or_default();
     let queue = summary::queue(mailbox, &config)?;
     if queue.state != "open" {
-        for status in all.iter_mut().filter(|s| waits(s)) {
+        for status in waiting {
             status.retry_at = queue.until;
             status.why = Some(format!("the queue is {}", words(&queue)));
         }

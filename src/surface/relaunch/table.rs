@@ -27,7 +27,7 @@ pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<V
         Some(workflow) => vec![status::of(mailbox, workflow)?],
         None => status::open(mailbox)?,
     };
-    monitor::explain(mailbox, &mut found)?;
+    monitor::explain(mailbox, found.iter_mut())?;
     Ok(found)
 }
 
@@ -66,7 +66,7 @@ fn table(all: &[Status]) -> String {
 }
 
 /// `3 turns, 12.3k tokens, $0.0450`.
-fn took(live: &View) -> String {
+pub(crate) fn took(live: &View) -> String {
     let tokens = live.tokens;
     let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
     let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };

@@ -1,0 +1,232 @@
+//! All workflows as the trees that they form, for people and programs that look at them. Whatever the files say, every workflow
+//! stands in one place, and finding it takes no more steps than there are workflows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Serialize;
+
+use super::outcome;
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::awaits::End;
+use crate::mailbox::lineage::{self, Kin};
+use crate::mailbox::{Folder, Mailbox, close, list};
+use crate::run::costs;
+use crate::run::status::{self, Status};
+
+/// One workflow in its tree. What is said of it comes parents first, brothers and sisters in the order of their beginnings.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Node {
+    /// Where it stands: what `relaunch status --json` says of it.
+    #[serde(flatten)]
+    pub status: Status,
+    /// The workflow that it stands under, also where that is not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkflowId>,
+    /// How many of its ancestors are shown above it.
+    pub depth: usize,
+    /// It is its own ancestor, as the files say; that ring is cut here.
+    pub in_ring: bool,
+    /// How it has ended, where it is over; the word by which its parent is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<End>,
+    /// US dollars of all its runs that ended.
+    pub workflow_cost_usd: f64,
+    /// The same, with everything that is shown below it.
+    pub tree_cost_usd: f64,
+}
+
+/// What is to be seen.
+#[derive(Debug, Clone, Copy)]
+pub enum Which<'a> {
+    /// Every tree in which something is open.
+    Open,
+    /// Every tree.
+    All,
+    /// A workflow and everything below it.
+    Below(&'a WorkflowId),
+}
+
+/// Looks at trees. Reads every workflow's record, and the runs of those that are seen.
+pub fn look(mailbox: &Mailbox, which: Which<'_>) -> Result<Vec<Node>> {
+    let mut known = lineage::known(mailbox)?;
+    // Named as a parent, and nothing else is there of it: its children stay together all the same.
+    let named: BTreeSet<_> = known.values().filter_map(|kin| kin.parent.clone()).filter(|p| !known.contains_key(p)).collect();
+    known.extend(named.into_iter().map(|parent| (parent, Kin::default())));
+    if let Which::Below(root) = which
+        && !known.contains_key(root)
+    {
+        if close::latest_round(mailbox, root).is_none() {
+            return Err(Error::not_found(format!("nothing is known of {root}"), "see what is: askbox tree --all"));
+        }
+        known.insert(root.clone(), Kin::default());
+    }
+    let places = match which {
+        Which::Below(root) => plant(&known, Some(root)),
+        Which::All => plant(&known, None),
+        Which::Open => trees(plant(&known, None)).into_iter().filter(|t| t.iter().any(|p| known[p.workflow].open)).flatten().collect(),
+    };
+    let mut closed: HashMap<WorkflowId, Vec<RoundId>> = HashMap::new();
+    for round in list::round_names(mailbox, Folder::Closed) {
+        closed.entry(round.workflow.clone()).or_default().push(round);
+    }
+    let mut nodes = Vec::with_capacity(places.len());
+    for place in places {
+        let kin = &known[place.workflow];
+        let rounds = closed.get(place.workflow).map_or(&[][..], Vec::as_slice);
+        let (status, outcome) = if kin.open {
+            (status::at_a_glance(mailbox, place.workflow), None)
+        } else {
+            (status::of_closed(mailbox, place.workflow, rounds), outcome::end(mailbox, place.workflow, rounds).ok().flatten())
+        };
+        let cost = costs::of_workflow(mailbox, place.workflow).unwrap_or_default();
+        nodes.push(Node {
+            status,
+            parent: kin.parent.clone(),
+            depth: place.depth,
+            in_ring: place.in_ring,
+            outcome,
+            workflow_cost_usd: cost,
+            tree_cost_usd: cost,
+        });
+    }
+    add_up(&mut nodes);
+    Ok(nodes)
+}
+
+/// Where a workflow stands in its tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place<'a> {
+    workflow: &'a WorkflowId,
+    depth: usize,
+    in_ring: bool,
+}
+
+/// Every workflow under its parent, beginning at this one; where none is named, at all that have no parent, and once in each ring.
+fn plant<'a>(known: &'a BTreeMap<WorkflowId, Kin>, root: Option<&'a WorkflowId>) -> Vec<Place<'a>> {
+    let born = |id: &&WorkflowId| (known.get(*id).and_then(|kin| kin.born), (*id).clone());
+    let mut children: HashMap<&WorkflowId, Vec<&WorkflowId>> = lineage::children(known).into_iter().collect();
+    children.values_mut().for_each(|below| below.sort_by_cached_key(born));
+    let mut places = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut grow = |root: &'a WorkflowId, in_ring: bool, seen: &mut BTreeSet<&'a WorkflowId>| {
+        let mut next = vec![Place { workflow: root, depth: 0, in_ring }];
+        while let Some(place) = next.pop() {
+            if !seen.insert(place.workflow) {
+                continue;
+            }
+            let below = children.get(place.workflow).into_iter().flatten().rev();
+            next.extend(below.map(|child| Place { workflow: child, depth: place.depth + 1, in_ring: false }));
+            places.push(place);
+        }
+    };
+    if let Some(root) = root {
+        grow(root, ring(known, root).contains(&root), &mut seen);
+        return places;
+    }
+    let mut all: Vec<&WorkflowId> = known.keys().collect();
+    all.sort_by_cached_key(born);
+    for root in all.iter().filter(|id| known[**id].parent.is_none()) {
+        grow(root, false, &mut seen);
+    }
+    // Whoever is left has only such ancestors as lead back to themselves.
+    for id in all {
+        if !seen.contains(id)
+            && let Some(oldest) = ring(known, id).into_iter().min_by_key(born)
+        {
+            grow(oldest, true, &mut seen);
+        }
+    }
+    places
+}
+
+/// The ring that a workflow's line of ancestors ends in; empty where it ends.
+fn ring<'a>(known: &'a BTreeMap<WorkflowId, Kin>, from: &'a WorkflowId) -> Vec<&'a WorkflowId> {
+    let (mut line, mut seen, mut at) = (Vec::new(), HashMap::new(), Some(from));
+    while let Some(id) = at {
+        if let Some(begin) = seen.insert(id, line.len()) {
+            return line.split_off(begin);
+        }
+        line.push(id);
+        at = known.get(id).and_then(|kin| kin.parent.as_ref());
+    }
+    Vec::new()
+}
+
+/// Cut before every root.
+fn trees(places: Vec<Place<'_>>) -> Vec<Vec<Place<'_>>> {
+    let mut trees: Vec<Vec<_>> = Vec::new();
+    for place in places {
+        match trees.last_mut() {
+            Some(tree) if place.depth > 0 => tree.push(place),
+            _ => trees.push(vec![place]),
+        }
+    }
+    trees
+}
+
+/// Adds what each has cost to all above it.
+fn add_up(nodes: &mut [Node]) {
+    let mut below: Vec<f64> = Vec::new();
+    for node in nodes.iter_mut().rev() {
+        // What lies there belongs to its children, and to those after it.
+        if below.len() > node.depth + 1 {
+            node.tree_cost_usd += below.drain(node.depth + 1..).sum::<f64>();
+        }
+        below.resize(node.depth + 1, 0.0);
+        below[node.depth] += node.tree_cost_usd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    fn id(name: &str) -> WorkflowId {
+        name.parse().unwrap()
+    }
+
+    /// `child<parent`, in the order of their beginnings.
+    fn known(lines: &str) -> BTreeMap<WorkflowId, Kin> {
+        let kin = |(n, line): (usize, &str)| {
+            let (child, parent) = line.split_once('<').unwrap_or((line, ""));
+            let born = Time::from_timestamp(1_700_000_000 + i64::try_from(n).unwrap(), 0);
+            (id(child), Kin { parent: (!parent.is_empty()).then(|| id(parent)), born, open: false })
+        };
+        lines.split(' ').enumerate().map(kin).collect()
+    }
+
+    fn planted(lines: &str, root: Option<&str>) -> String {
+        let known = known(lines);
+        let root = root.map(id);
+        let places = plant(&known, root.as_ref());
+        let show = |p: &Place<'_>| format!("{}{}{}", "-".repeat(p.depth), p.workflow, if p.in_ring { "*" } else { "" });
+        places.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_workflow_stands_once_under_its_parent_in_the_order_of_their_beginnings() {
+        assert_eq!(planted("z a<z c<z d<a b y", None), "z -a --d -c b y");
+        assert_eq!(planted("z a<z c<z d<a b y", Some("a")), "a -d");
+    }
+
+    #[test]
+    fn a_ring_is_cut_once_and_what_hangs_on_it_is_shown_below() {
+        assert_eq!(planted("leaf<b b<a a<b self<self", None), "b* -leaf -a self*");
+        assert_eq!(planted("leaf<b b<a a<b", Some("a")), "a* -b --leaf");
+        assert_eq!(planted("leaf<b b<a a<b", Some("leaf")), "leaf");
+    }
+
+    #[test]
+    fn a_line_of_twenty_thousand_is_planted_at_once() {
+        let mut lines: String = (1..20_000).map(|n| format!("w{n}<w{} ", n - 1)).collect();
+        lines.push_str("w0<w19999");
+        let known = known(&lines);
+        let begun = std::time::Instant::now();
+        let places = plant(&known, None);
+        assert_eq!((places.len(), places.last().map(|p| p.depth)), (20_000, Some(19_999)));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+}
