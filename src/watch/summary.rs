@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::breaker::{Permit, State};
-use super::{gate, presence};
+use super::{gate, presence, shared};
 use crate::config::Config;
 use crate::error::Result;
 use crate::mailbox::{Folder, Mailbox, list};
@@ -68,7 +68,7 @@ const STATES: [Standing; 9] = [
 
 /// Where the queue stands.
 pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
-    let breaker = gate::read(mailbox)?;
+    let breaker = shared::read(mailbox)?;
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
     Ok(match (breaker.permit(time::now()), &breaker.state) {
