@@ -296,7 +296,11 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.turns", "0", "API round trips of one launch (--max-turns); 0 is no limit"),
     ("limits.run_cost", "0.0", "US dollars for one answer, all its attempts together; then it is parked, its session kept; 0 is no limit"),
     ("limits.workflow_cost", "0.0", "US dollars for one workflow, all its answers together; then the same"),
-    ("limits.day_cost", "0.0", "US dollars for all runs of a day (UTC); then nothing is launched until the next"),
+    (
+        "limits.day_cost",
+        "0.0",
+        "US dollars for all runs of a day (UTC); then nothing is launched until the next. Runs at the same time share it: each reserves its `run_cost`, or an even part",
+    ),
     ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
     ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),

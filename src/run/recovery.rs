@@ -187,6 +187,7 @@ fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
         why: None,
         failure: None,
         result: None,
+        reserved_usd: None,
         cost_usd: None,
         ..last.clone()
     };

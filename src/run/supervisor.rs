@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
-use super::costs::{Allowance, Book};
+use super::budget::Allowance;
+use super::costs::Book;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
-use super::failure::Class;
 use super::ladder::Request;
 use super::launch::{self, Start};
 use super::pipes;
@@ -88,10 +88,10 @@ pub fn supervise(
     if let Err(e) = &listener {
         log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
     }
-    let (allowance, refused) = match Allowance::of(mailbox, config, &run) {
+    let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
-            let refusal = allowance.refusal().map(|why| Ending::Refused { class: Class::Budget, why });
+            let refusal = allowance.refusal();
             (allowance, refusal)
         }
     };

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::budget::Day;
 use crate::run::costs;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::time::{self, Time};
@@ -40,8 +41,12 @@ pub fn day_is_used_up(mailbox: &Mailbox, config: &Config, now: Time) -> Result<O
         return Ok(None);
     }
     let spent = costs::of_day(mailbox, now)?;
+    Ok((spent >= limit).then(|| used_up(limit, spent, now)))
+}
+
+fn used_up(limit: f64, spent: f64, now: Time) -> (Time, String) {
     let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
-    Ok((spent >= limit).then(|| (next, format!("limits.day_cost = {limit} USD is used up ({spent:.2} spent)"))))
+    (next, format!("limits.day_cost = {limit} USD is used up ({spent:.2} spent)"))
 }
 
 impl Gate {
@@ -78,14 +83,17 @@ impl Watch<'_> {
                 return false;
             }
         }
-        match day_is_used_up(&self.mailbox, &self.config, now) {
-            Ok(None) => {
+        match Day::of(&self.mailbox, &self.config, now, None) {
+            Ok(day) if day.is_none_or(|d| d.spent < d.limit) => {
                 if self.gate.used_up.take().is_some() {
                     self.resumed("another day");
                 }
-                true
+                // What is left is set aside for live runs: the end of one of them wakes us.
+                day.is_none_or(|d| d.free() > 0.0)
             }
-            Ok(Some((until, why))) => {
+            Ok(day) => {
+                let (limit, spent) = day.map_or((0.0, 0.0), |d| (d.limit, d.spent));
+                let (until, why) = used_up(limit, spent, now);
                 self.gate.until = Some(until);
                 if self.gate.used_up.replace(until) != Some(until) {
                     self.paused(until, &why);
