@@ -161,6 +161,32 @@ fn the_same_failure_three_times_parks_although_attempts_remain() {
 }
 
 #[test]
+fn attempts_that_were_stopped_are_none() {
+    let place = place("[ -e $AGENT_DIR/well ] && { echo \"boom $n\" | tr 0-9 a-j >&2; exit 3; }\nstep tool\nwork", "attempts = 2", "");
+    let fine = place.agent("pause.tool");
+    std::fs::write(&fine, "").expect("a file");
+    answered(&place, "docs");
+    for stopped in 1..=3 {
+        let run = std::thread::spawn({
+            let mut command = place.command("relaunch");
+            move || faults::output(command.arg("docs"))
+        });
+        until("it is at work", || place.logged("start ") == stopped && status(&place, "docs")["live"]["doing"] == "thinking");
+        place.ok("relaunch", &["stop", "docs", "--now"]);
+        assert!(!run.join().expect("no panic").status.success());
+        assert_eq!(place.state("docs"), "interrupted");
+    }
+    std::fs::write(place.agent("well"), "").expect("a file");
+    // Two attempts that fail: the first of them is no last one.
+    let out = place.run("relaunch", &["docs"]);
+    assert_eq!(place.state("docs"), "retrying", "{}", faults::words(&out));
+    let _watcher = watched(&place);
+    let status = reaches(&place, "docs", "parked");
+    assert!(status["why"].as_str().is_some_and(|w| w.contains("attempt 2 of 2")), "{status}");
+    assert_eq!(place.logged("start "), 5);
+}
+
+#[test]
 fn failures_that_differ_use_all_attempts_up() {
     let words = "[ $((n % 2)) = 0 ] && echo even >&2 || echo odd >&2; exit 3";
     let place = place(words, "attempts = 5\nsame_failure = 2", "");

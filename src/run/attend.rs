@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::ending::Ending;
 use super::events::EventKind;
+use super::failure::Class;
 use super::ladder::{Doing, Ladder, Request, Rung};
 use super::launch::Start;
 use super::processes;
@@ -51,6 +52,10 @@ pub(super) struct Attendance<'a, 'b> {
     log: &'a mut Log<'b>,
     phase: Phase,
     stopped: Option<String>,
+    /// The limit that stopped it, where one did that parks.
+    limit: Option<Class>,
+    /// Answers of the model so far.
+    round_trips: u32,
     ending: Option<Ending>,
     began: bool,
     message_seen: bool,
@@ -77,6 +82,8 @@ impl<'a, 'b> Attendance<'a, 'b> {
             log,
             phase: Phase::Working,
             stopped: None,
+            limit: None,
+            round_trips: 0,
             ending: None,
             began: false,
             message_seen: false,
@@ -176,6 +183,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
                     self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
                 }
             }
+            Signal::RoundTrip => self.round_trip(),
             Signal::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
             Signal::Permission(request) => self.decide(&request),
             Signal::TurnEnded(turn) => self.turn_ended(&turn),
@@ -292,6 +300,16 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
+    /// The agent was told how many there may be, and should have ended by itself.
+    fn round_trip(&mut self) {
+        self.round_trips = self.round_trips.saturating_add(1);
+        let Some(turns) = self.agent.turns else { return };
+        if self.round_trips > turns && matches!(self.phase, Phase::Working) {
+            self.limit = Some(Class::Turns);
+            self.limit(format!("it went past limits.turns = {turns}"));
+        }
+    }
+
     fn limit(&mut self, why: String) {
         self.stop(Request { why, grace: self.config.limits.grace.0, report: false, now: false });
     }
@@ -381,7 +399,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
             (Some(Ending::Delivered { .. }), None) => {
                 Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
             }
-            (_, Some(why)) => Ending::Interrupted { why },
+            (_, Some(why)) => match self.limit {
+                Some(class) => Ending::Refused { class, why },
+                None => Ending::Interrupted { why },
+            },
             (Some(other), None) => other,
             (None, None) => {
                 // What it complained of last is what it died of.
@@ -392,6 +413,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
         };
         let last = match &ending {
             Ending::Interrupted { why } => Some(self.interrupted(why)),
+            Ending::Refused { why, .. } if self.limit.is_some() => Some(self.interrupted(why)),
             _ => None,
         };
         let last = match (last, self.partial) {

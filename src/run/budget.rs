@@ -20,6 +20,13 @@ use crate::mailbox::{Folder, Mailbox, list};
 use crate::time::{self, Time};
 
 const DAY: &str = "limits.day_cost";
+const MAX_BUDGET: &str = "--max-budget-usd";
+pub(super) const MAX_TURNS: &str = "--max-turns";
+
+/// Whether the operator's own arguments set an option.
+pub(super) fn says(call: &Invocation, option: &str) -> bool {
+    call.args.iter().any(|a| a.to_string_lossy().starts_with(option))
+}
 
 /// How much of the day's limit is gone.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,19 +129,14 @@ impl Allowance {
         })
     }
 
-    /// Tells the agent its limits, where the operator's own arguments do not.
+    /// Tells the agent its limits; its money only where the operator's own arguments do not.
     #[must_use]
-    pub fn limit(&self, call: Invocation, turns: u32) -> Invocation {
-        let says = |call: &Invocation, option: &str| call.args.iter().any(|a| a.to_string_lossy().starts_with(option));
-        let mut call = call;
-        if let Some((.., left)) = self.tightest.filter(|_| !says(&call, "--max-budget-usd")) {
+    pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
+        if let Some((.., left)) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
             // Rounded down: together they must not be more than there is.
-            call = call.extra_args([format!("--max-budget-usd={:.6}", (left * 1e6).floor().max(1.0) / 1e6)]);
+            call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6).floor().max(1.0) / 1e6)]);
         }
-        if turns > 0 && !says(&call, "--max-turns") {
-            call = call.extra_args([format!("--max-turns={turns}")]);
-        }
-        call
+        call.extra_args(turns.map(|turns| format!("{MAX_TURNS}={turns}")))
     }
 
     /// Says which limit it was where the agent ran into it.

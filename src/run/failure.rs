@@ -50,6 +50,12 @@ impl Class {
         matches!(self, Self::Throttled | Self::Held)
     }
 
+    /// Whether a limit of the operator's was reached: the session goes on once there is room.
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::Budget | Self::Turns)
+    }
+
     /// What to do about it; empty where waiting is enough.
     #[must_use]
     pub fn todo(self) -> &'static str {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
-use super::budget::Allowance;
+use super::budget::{self, Allowance};
 use super::costs::Book;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
@@ -212,6 +212,8 @@ pub(super) struct Agent {
     pub(super) interpreter: Arc<Mutex<Interpreter>>,
     pub(super) complaints: Receiver<String>,
     pub(super) start: Start,
+    /// How many answers of the model it may take, where the operator's own arguments say nothing else.
+    pub(super) turns: Option<u32>,
 }
 
 fn start(
@@ -234,7 +236,9 @@ fn start(
         log.note(why.clone());
     }
     let message = prompt::message(mailbox, config, &document.typed, run)?;
-    let call = allowance.limit(launch::invocation(mailbox, &document.typed, run, &runner, &start), config.limits.turns);
+    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
+    let call = allowance.limit(call, turns);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
     // Durable before the launch: recovery must know that there may be a process.
     run.state = State::Running;
@@ -260,5 +264,5 @@ fn start(
     if let Some(input) = &input {
         let _ = input.send(claude::user_message(&run.message_id.to_string(), &message));
     }
-    Ok(Agent { process, input, interpreter, complaints, start })
+    Ok(Agent { process, input, interpreter, complaints, start, turns })
 }
