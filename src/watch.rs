@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::hints::{Hint, Hints};
 use crate::id::{RoundId, WorkflowId};
@@ -41,6 +42,8 @@ pub use wait::wait_for_mailbox;
 const LOOK_AROUND: Duration = Duration::from_secs(60);
 /// When to look again at what somebody waits for inline.
 const INLINE_LOOK: Duration = Duration::from_secs(1);
+/// How old a killed writer's file must be to be removed.
+const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// Files of the start-up sweep that are read between two looks at the channel.
 const SWEEP: usize = 32;
 
@@ -173,6 +176,7 @@ impl<'a> Watch<'a> {
         self.launch();
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
+        self.sweep_leftovers();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
             match self.inputs.recv_timeout(wait) {
@@ -241,6 +245,21 @@ impl<'a> Watch<'a> {
                 self.tell(&e);
             }
         }
+    }
+
+    /// Removes what killed writers left, beside everything else: it reads every folder.
+    fn sweep_leftovers(&self) {
+        let mailbox = self.mailbox.clone();
+        std::thread::spawn(move || {
+            let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
+            let mut swept = disk::sweep(mailbox.root(), 0, LEFT_OVER);
+            for folder in Folder::ALL {
+                swept.extend(disk::sweep(&mailbox.folder(folder), depth(folder), LEFT_OVER));
+            }
+            for path in swept {
+                tracing::info!(event = "swept", "{}: left by a program that died", path.display());
+            }
+        });
     }
 
     /// [`Self::look_around`]; what cannot be read now is looked at later.

@@ -91,3 +91,40 @@ fn an_orphan_that_cannot_be_asked_to_go_holds_up_nobody_else() {
     assert_eq!((place.logged("start stuck/"), place.logged("shown stuck/"), place.logged("violation")), (2, 1, 0), "{:#?}", place.log());
     until("nothing of it lives", || place.orphans().is_empty());
 }
+
+#[test]
+fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
+    let place = Place::new();
+    answered(&place, "docs");
+    place.ok("relaunch", &["docs"]);
+    let attempt =
+        format!("runs/docs/{}/1", faults::names(&place.mailbox().join("runs/docs")).iter().find(|n| n.len() == 36).expect("a round"));
+    let hour = std::time::SystemTime::now() - Duration::from_secs(3700);
+    let put = |name: &str, at: std::time::SystemTime| {
+        let path = place.mailbox().join(name);
+        std::fs::write(&path, "{").expect("a file");
+        std::fs::File::options().write(true).open(&path).and_then(|f| f.set_modified(at)).expect("its time");
+        path
+    };
+    let left = ["pending/.tmpAbc123", "closed/.tmp000000", ".tmpZZZZZZ", &format!("{attempt}/.tmpqwerty")].map(|name| put(name, hour));
+    let mut kept =
+        ["pending/.tmp-notes", "pending/.tmpAbc1234", "pending/tmpAbc123", "checkpoints/.swp"].map(|name| put(name, hour)).to_vec();
+    kept.push(put("pending/.tmpyoung1", std::time::SystemTime::now() - Duration::from_secs(3000)));
+    kept.push(put("answered/.tmpopened", hour));
+    let _writer = std::fs::File::open(kept.last().expect("it is there")).expect("it opens");
+    let outside = place.root.join("outside");
+    std::fs::write(&outside, "x").expect("a file");
+    let link = place.mailbox().join("closed/.tmplink00");
+    std::os::unix::fs::symlink(&outside, &link).expect("a link");
+    kept.extend([outside, link]);
+    // Also the names have to be still for a while.
+    std::thread::sleep(Duration::from_secs(12));
+    let _watcher = place.watcher();
+    until("it is swept", || left.iter().all(|path| !path.exists()));
+    let told = || std::fs::read_to_string(place.root.join("watcher.log")).unwrap_or_default();
+    until("the log tells", || left.iter().all(|path| told().contains(&path.display().to_string())));
+    // It is done: the runs come behind the pending.
+    for path in kept {
+        assert!(path.symlink_metadata().is_ok(), "{} was swept", path.display());
+    }
+}
