@@ -12,7 +12,6 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::hints::{Hint, Hints};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::intake::{self, Taken};
 use crate::mailbox::timers::Timer;
 use crate::mailbox::{Folder, Mailbox, list};
@@ -372,9 +371,10 @@ impl<'a> Watch<'a> {
                 let known = Known { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
                 if is_new && tell {
-                    if document.typed.question_id.is_none() {
-                        let by = document.typed.asked_by.as_deref().unwrap_or("hand");
-                        audit::record(&self.mailbox, Entry::of("posted", &round).by(by).why("a file put into pending/"));
+                    if document.typed.question_id.is_none()
+                        && let Err(e) = intake::record_posted(&self.mailbox, &document.typed, &round)
+                    {
+                        self.tell(&e);
                     }
                     let title = crate::text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");

@@ -93,6 +93,29 @@ fn an_orphan_that_cannot_be_asked_to_go_holds_up_nobody_else() {
 }
 
 #[test]
+fn a_question_written_by_hand_is_recorded_once_by_however_many_watchers() {
+    let place = Place::new();
+    place.make_mailbox();
+    let watchers = [place.watcher(), place.watcher(), place.watcher()];
+    let log = || std::fs::read_to_string(place.root.join("watcher.log")).unwrap_or_default();
+    until("all watch", || log().matches("watching").count() == watchers.len());
+    for n in 0..10 {
+        std::fs::write(
+            place.mailbox().join(format!("pending/hand{n}.json")),
+            format!("{{\"workflow_id\":\"hand{n}\",\"question\":\"?\"}}"),
+        )
+        .expect("a file");
+    }
+    until("all have seen them", || log().matches("asked").count() == 10 * watchers.len());
+    let posted = audited(&place, "posted").into_iter().filter(|l| l["by"] == "hand").collect::<Vec<_>>();
+    assert_eq!(posted.len(), 10, "{posted:#?}");
+    // The same question again, once it is over, is another one.
+    place.ok("ask-answer", &["cancel", "hand0"]);
+    std::fs::write(place.mailbox().join("pending/hand0.json"), r#"{"workflow_id":"hand0","question":"?"}"#).expect("a file");
+    until("it is recorded as well", || audited(&place, "posted").iter().filter(|l| l["workflow_id"] == "hand0").count() == 2);
+}
+
+#[test]
 fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
     let place = Place::new();
     answered(&place, "docs");
