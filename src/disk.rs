@@ -24,7 +24,7 @@ use crate::error::{Error, IoContext, Result};
 mod folder;
 mod sweep;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names};
 pub use sweep::{is_temporary_name, sweep};
 
 /// How long a program waits for another one's short lock before it gives up.
