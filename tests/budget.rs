@@ -39,10 +39,6 @@ fn answered(place: &Place, workflow: &str) {
     place.ok("ask-answer", &[workflow, "a"]);
 }
 
-fn status(place: &Place, workflow: &str) -> Value {
-    serde_json::from_str(&place.ok("relaunch", &["status", workflow, "--json"])).expect("JSON")
-}
-
 /// What each launch was told that it may spend.
 fn budgets(place: &Place) -> Vec<f64> {
     place.log().iter().filter_map(|l| l.strip_prefix("budget ")?.parse().ok()).collect()
@@ -84,7 +80,9 @@ fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not
     answered(&place, "f");
     let out = place.run("relaunch", &["f"]);
     assert!(!out.status.success() && faults::words(&out).contains("set aside for runs at work"), "{out:?}");
-    assert_eq!((&status(&place, "f")["state"], &status(&place, "f")["failure"]), (&"throttled".into(), &"held".into()));
+    let records = faults::files(&place.mailbox().join("runs/f")).into_iter().filter(|(path, _)| path.ends_with("1/run.json"));
+    let record: Value = records.map(|(_, bytes)| serde_json::from_slice(&bytes).expect("JSON")).next().expect("a record");
+    assert_eq!((&record["state"], &record["failure"]["class"]), (&"failed".into(), &"held".into()), "{record:#}");
     assert_eq!(budgets(&place).len(), 3, "something was launched without money");
     // They spend a quarter of it: there is room for the others, who were never parked.
     std::fs::write(place.agent("share"), "0.25").expect("a file");
@@ -104,7 +102,12 @@ fn what_a_killed_run_had_reserved_is_free_again() {
     let pids = std::fs::read_to_string(place.agent("at.spend.a")).expect("pids");
     let supervisor: i32 = pids.split_whitespace().nth(1).and_then(|p| p.parse().ok()).expect("a pid");
     std::thread::sleep(std::time::Duration::from_millis(500));
-    assert_eq!((place.state("b").as_str(), budgets(&place).len()), ("answered", 1), "all of the day is the first one's");
+    assert_eq!(budgets(&place).len(), 1, "all of the day is the first one's");
+    let waiting: Value = serde_json::from_str(&place.ok("relaunch", &["status", "b", "--json"])).expect("JSON");
+    assert!(
+        waiting["state"] == "answered" && waiting["why"].as_str().is_some_and(|w| w.contains("set aside for runs at work (1)")),
+        "{waiting}"
+    );
     // Nobody goes on with the dead one.
     watcher.kill();
     kill(supervisor);

@@ -12,7 +12,6 @@ use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::budget::Day;
-use crate::run::costs;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::time::{self, Time};
 
@@ -34,19 +33,31 @@ pub(super) struct Gate {
     used_up: Option<Time>,
 }
 
-/// Why and until when the day's budget forbids a launch.
-pub fn day_is_used_up(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Option<(Time, String)>> {
-    let limit = config.limits.day_cost;
-    if limit <= 0.0 {
-        return Ok(None);
-    }
-    let spent = costs::of_day(mailbox, now)?;
-    Ok((spent >= limit).then(|| used_up(limit, spent, now)))
+/// What the day's limit on money says to a launch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Money {
+    /// There is some, or no limit.
+    Free,
+    /// All that is left is set aside for live runs: why.
+    Reserved(String),
+    /// It is spent: until when, and why.
+    Spent(Time, String),
 }
 
-fn used_up(limit: f64, spent: f64, now: Time) -> (Time, String) {
-    let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
-    (next, format!("limits.day_cost = {limit} USD is used up ({spent:.2} spent)"))
+impl Money {
+    /// Right now.
+    pub fn of(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Self> {
+        let Some(day) = Day::of(mailbox, config, now, None)? else { return Ok(Self::Free) };
+        let limit = day.limit;
+        Ok(if day.spent >= limit {
+            let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
+            Self::Spent(next, format!("limits.day_cost = {limit} USD is used up ({:.2} spent)", day.spent))
+        } else if day.free() <= 0.0 {
+            Self::Reserved(format!("all that is left of limits.day_cost = {limit} USD is set aside for runs at work ({})", day.runs))
+        } else {
+            Self::Free
+        })
+    }
 }
 
 impl Gate {
@@ -83,22 +94,20 @@ impl Watch<'_> {
                 return false;
             }
         }
-        match Day::of(&self.mailbox, &self.config, now, None) {
-            Ok(day) if day.is_none_or(|d| d.spent < d.limit) => {
-                if self.gate.used_up.take().is_some() {
-                    self.resumed("another day");
-                }
-                // What is left is set aside for live runs: the end of one of them wakes us.
-                day.is_none_or(|d| d.free() > 0.0)
-            }
-            Ok(day) => {
-                let (limit, spent) = day.map_or((0.0, 0.0), |d| (d.limit, d.spent));
-                let (until, why) = used_up(limit, spent, now);
+        match Money::of(&self.mailbox, &self.config, now) {
+            Ok(Money::Spent(until, why)) => {
                 self.gate.until = Some(until);
                 if self.gate.used_up.replace(until) != Some(until) {
                     self.paused(until, &why);
                 }
                 false
+            }
+            Ok(money) => {
+                if self.gate.used_up.take().is_some() {
+                    self.resumed("another day");
+                }
+                // Where it is reserved, the end of a run wakes us.
+                money == Money::Free
             }
             Err(e) => {
                 crate::log::error(&e);

@@ -25,7 +25,8 @@ use crate::run::task::{self, Task};
 use crate::signals::{Signal, quoted};
 use crate::surface::program;
 use crate::time;
-use crate::watch::{gate, presence};
+use crate::watch::gate::Money;
+use crate::watch::presence;
 
 /// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
 const PATIENCE: Duration = Duration::from_secs(9 * 60);
@@ -66,9 +67,16 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     if let Some(parent) = &parent {
         bounds::depth(mailbox, bounds, parent)?;
     }
-    if let Some((until, why)) = gate::day_is_used_up(mailbox, &config, time::now())? {
-        let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
-        return Err(Error::conflict(why, hint));
+    match Money::of(mailbox, &config, time::now())? {
+        Money::Free => {}
+        Money::Spent(until, why) => {
+            let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+            return Err(Error::conflict(why, hint));
+        }
+        // The parent's own part among it: the child would wait for its parent, and the parent for its child.
+        Money::Reserved(why) => {
+            return Err(Error::conflict(why, "end your turn and say what is missing; a smaller limits.run_cost leaves room for children"));
+        }
     }
     let task = task(mailbox, &args, &child, parent.as_ref())?;
     let held = match &parent {
