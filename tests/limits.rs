@@ -108,7 +108,7 @@ fn a_throttled_run_waits_at_least_as_long_as_the_stream_says_and_is_shown_as_thr
 
 #[test]
 fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_deadline() {
-    let place = place("[ -e $AGENT_DIR/well ] && work || overloaded", "throttle_deadline = \"400ms\"\nattempts = 1", "");
+    let place = place("[ -e $AGENT_DIR/well ] && work || overloaded", "throttle_deadline = \"2s\"\nattempts = 1", "");
     answered(&place, "docs");
     let _watcher = watched(&place);
     let status = reaches(&place, "docs", "parked");
@@ -116,8 +116,7 @@ fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_
     let before = place.logged("start ");
     assert!(before >= 2, "it was parked without a second try");
     let out = place.run("relaunch", &["retry", "docs"]);
-    assert!(!out.status.success());
-    assert_eq!(place.state("docs"), "throttled", "{}", faults::words(&out));
+    assert!(!out.status.success() && faults::words(&out).contains("a watcher tries again"), "{}", faults::words(&out));
     std::fs::write(place.agent("well"), "").expect("a file");
     reaches(&place, "docs", "delivered");
 }
