@@ -312,7 +312,11 @@ pub const KEYS: &[(&str, &str, &str)] = &[
         "\"0s\"",
         "time in which at least one run of such a tree is at work: runs at the same time count once, waiting for an answer does not; then the same, and live runs are stopped, their sessions kept; 0s is no limit",
     ),
-    ("limits.day_cost", "0.0", "US dollars for all runs of a day (UTC); then nothing is launched until the next"),
+    (
+        "limits.day_cost",
+        "0.0",
+        "US dollars for all runs of a day (UTC); then nothing is launched until the next. Runs at the same time share it: each reserves its `run_cost`, or an even part",
+    ),
     ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
     ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),

@@ -5,7 +5,8 @@
 //! fsync fails, the name is taken back, so that an error leaves the old state.
 //!
 //! # Limitations
-//! A leftover of a crash is a file whose name starts with `.tmp`; every reader passes it over and `askbox doctor` names it.
+//! A leftover of a crash is a file whose name starts with `.tmp`; every reader passes it over, `askbox doctor` names it, and
+//! the watcher removes it when it is an hour old.
 //! `flock` and no-replace renames must work on the filesystem; NFS older than version 4 has neither.
 
 use std::fs::{self, File};
@@ -21,8 +22,10 @@ use rustix::io::Errno;
 use crate::error::{Error, IoContext, Result};
 
 mod folder;
+mod sweep;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names};
+pub use sweep::{is_temporary_name, sweep};
 
 /// How long a program waits for another one's short lock before it gives up.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);

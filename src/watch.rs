@@ -2,23 +2,23 @@
 //! everywhere by itself. It keeps nothing that a restart could lose: runs go on without it, and the next watcher finds their
 //! locks held. Many watchers on one mailbox are safe: the claim is one rename, the run is one lock.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::hints::{Hint, Hints};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::intake::{self, Taken};
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::timers::Timer;
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::claim::{self, Refused};
 use crate::run::record::{Claimant, Run};
-use crate::run::recovery::{self, Recovered};
-use crate::time::{self, Time};
+use crate::run::recovery::Recovered;
+use crate::time;
 
 pub mod breaker;
 mod chains;
@@ -26,6 +26,9 @@ mod dates;
 pub mod gate;
 mod metrics;
 pub mod presence;
+mod queue;
+mod recover;
+pub mod shared;
 mod spawn;
 pub mod summary;
 mod told;
@@ -38,8 +41,8 @@ pub use wait::wait_for_mailbox;
 const LOOK_AROUND: Duration = Duration::from_secs(60);
 /// When to look again at what somebody waits for inline.
 const INLINE_LOOK: Duration = Duration::from_secs(1);
-/// A claim this young is its claimer's to launch, not ours to recover.
-const CLAIM_GRACE: Duration = Duration::from_secs(3);
+/// How old a killed writer's file must be to be removed.
+const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// Files of the start-up sweep that are read between two looks at the channel.
 const SWEEP: usize = 32;
 
@@ -57,6 +60,8 @@ pub enum Input {
     Hint(Hint),
     /// The run of a round is not live any more.
     Ended(RoundId),
+    /// What is to be done for a round whose orphans had to be waited for.
+    Recovered(RoundId, Box<Result<Recovered>>),
     /// Stop watching; runs go on.
     Stop,
 }
@@ -93,10 +98,12 @@ pub struct Watch<'a> {
     _hints: Hints,
     _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
-    queue: BTreeMap<(Time, WorkflowId), ()>,
+    queue: queue::Queue,
     /// Attempts to launch, recovered or due again.
     ready: VecDeque<Run>,
     live: HashSet<RoundId>,
+    /// Rounds whose orphans are being ended.
+    recovering: HashSet<RoundId>,
     timers: std::collections::BTreeSet<Timer>,
     /// Answered workflows that wait for the end of another workflow's run.
     behind: Vec<(RoundId, WorkflowId)>,
@@ -144,9 +151,10 @@ impl<'a> Watch<'a> {
             sender,
             _hints: hints,
             _presence: presence,
-            queue: BTreeMap::new(),
+            queue: queue::Queue::default(),
             ready: VecDeque::new(),
             live: HashSet::new(),
+            recovering: HashSet::new(),
             timers: std::collections::BTreeSet::new(),
             behind: Vec::new(),
             chains: std::collections::BTreeSet::new(),
@@ -167,6 +175,7 @@ impl<'a> Watch<'a> {
         self.launch();
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
+        self.sweep_leftovers();
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
             match self.inputs.recv_timeout(wait) {
@@ -212,15 +221,17 @@ impl<'a> Watch<'a> {
             Input::Hint(Hint::Anywhere) => self.look_everywhere(false, true),
             Input::Ended(round) => {
                 self.live.remove(&round);
-                self.ended(&round);
+                // It may have been one of two supervisors that two watchers started: the other one is at work.
+                if !self.is_live(&round) {
+                    self.ended(&round);
+                }
                 self.recover(&round);
-                self.chains.insert(round.workflow.clone());
-                // What waited for this run to end.
-                self.enqueue(&round.workflow);
-                let behind = std::mem::take(&mut self.behind);
-                let (now, still): (Vec<_>, Vec<_>) = behind.into_iter().partition(|(of, _)| *of == round);
-                self.behind = still;
-                now.iter().for_each(|(_, workflow)| self.enqueue(workflow));
+                self.went_on(&round);
+            }
+            Input::Recovered(round, recovered) => {
+                self.recovering.remove(&round);
+                self.recovered(&round, *recovered);
+                self.went_on(&round);
             }
             Input::Stop => {}
         }
@@ -233,6 +244,21 @@ impl<'a> Watch<'a> {
                 self.tell(&e);
             }
         }
+    }
+
+    /// Removes what killed writers left, beside everything else: it reads every folder.
+    fn sweep_leftovers(&self) {
+        let mailbox = self.mailbox.clone();
+        std::thread::spawn(move || {
+            let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
+            let mut swept = disk::sweep(mailbox.root(), 0, LEFT_OVER);
+            for folder in Folder::ALL {
+                swept.extend(disk::sweep(&mailbox.folder(folder), depth(folder), LEFT_OVER));
+            }
+            for path in swept {
+                tracing::info!(event = "swept", "{}: left by a program that died", path.display());
+            }
+        });
     }
 
     /// [`Self::look_around`]; what cannot be read now is looked at later.
@@ -347,9 +373,10 @@ impl<'a> Watch<'a> {
                 let known = Known { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
                 if is_new && tell {
-                    if document.typed.question_id.is_none() {
-                        let by = document.typed.asked_by.as_deref().unwrap_or("hand");
-                        audit::record(&self.mailbox, Entry::of("posted", &round).by(by).why("a file put into pending/"));
+                    if document.typed.question_id.is_none()
+                        && let Err(e) = intake::record_posted(&self.mailbox, &document.typed, &round)
+                    {
+                        self.tell(&e);
                     }
                     let title = crate::text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
@@ -372,41 +399,26 @@ impl<'a> Watch<'a> {
     }
 
     fn enqueue(&mut self, workflow: &WorkflowId) {
+        if self.queue.contains(workflow) {
+            return;
+        }
         let path = self.mailbox.document(Folder::Answered, workflow);
         let at = match intake::read_round_file(&path) {
             Ok(document) => document.typed.answer.and_then(|a| a.at).unwrap_or_else(time::now),
             Err(e) if e.is_missing_file() => return,
             Err(_) => time::now(),
         };
-        if !self.queue.keys().any(|(_, w)| w == workflow) {
-            self.queue.insert((at, workflow.clone()), ());
-        }
+        self.queue.push(at, workflow.clone());
     }
 
-    fn recover(&mut self, round: &RoundId) {
-        let path = self.mailbox.round(Folder::Running, round);
-        match recovery::recover(&self.mailbox, &self.config, round) {
-            Ok(Recovered::Live) => self.attach(round),
-            Ok(Recovered::Later(at)) => {
-                self.timers.insert(Timer { at, due: Due::Retry, round: round.clone() });
-            }
-            Ok(Recovered::Launch(run)) => self.ready.push_back(*run),
-            Ok(Recovered::Claimed(run)) => {
-                let age = time::since(run.claimed_at);
-                if self.ready.iter().any(|r| r.round() == *round) {
-                    // Ours; it waits for its turn.
-                } else if age < CLAIM_GRACE {
-                    self.look_later(path, CLAIM_GRACE - age);
-                } else {
-                    self.ready.push_back(*run);
-                }
-            }
-            Ok(Recovered::Over) => {}
-            Err(e) => {
-                self.tell(&e);
-                self.look_later(path, Duration::from_secs(10));
-            }
-        }
+    /// What waited for this round's run to end may go on.
+    fn went_on(&mut self, round: &RoundId) {
+        self.chains.insert(round.workflow.clone());
+        self.enqueue(&round.workflow);
+        let behind = std::mem::take(&mut self.behind);
+        let (now, still): (Vec<_>, Vec<_>) = behind.into_iter().partition(|(of, _)| of == round);
+        self.behind = still;
+        now.iter().for_each(|(_, workflow)| self.enqueue(workflow));
     }
 
     fn something_waits(&self) -> bool {
@@ -420,7 +432,7 @@ impl<'a> Watch<'a> {
                 self.start(run);
                 continue;
             }
-            let Some(((_, workflow), ())) = self.queue.pop_first() else { return };
+            let Some(workflow) = self.queue.pop() else { return };
             let answered = self.mailbox.document(Folder::Answered, &workflow);
             match claim::claim(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
                 Ok(Ok(claim)) => self.start(claim.into_run()),

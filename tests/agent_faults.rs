@@ -199,3 +199,50 @@ fn a_flood_on_standard_error_blocks_nobody_and_fills_no_disk() {
     assert!((1..=4 << 20).contains(&kept), "{kept} bytes of standard error were kept");
     assert!(size < SMALL, "{size} KiB");
 }
+
+/// Tools without end, whatever it was told; a second launch is done at once.
+const UNSTOPPABLE: &str = r#"
+call() {
+  say "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"t$1\",\"name\":\"Bash\",\"input\":{}}]}}"
+  say "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t$1\",\"is_error\":false,\"content\":\"done $1\"}]}}"
+}
+[ -e "$AGENT_DIR/well" ] && { work; finish; }
+trap '' INT TERM
+i=0
+while :; do i=$((i+1)); call $i; sleep 0.05; done"#;
+
+#[test]
+fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_has_and_goes_on_once_that_is_raised() {
+    let case = Case::new(UNSTOPPABLE, "attempts = 2", "turns = 5\ngrace = \"200ms\"");
+    case.ends("parked");
+    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], case.place.logged("start ")), (&"turns".into(), 1), "{status}");
+    assert!(status["why"].as_str().is_some_and(|w| w.contains("limits.turns = 5")), "{status}");
+    let events = case.events(1);
+    let kept = events.iter().find(|e| e["type"] == "interrupted").expect("what it had");
+    let calls = kept["tool_calls"].as_array().expect("its calls");
+    assert!(!calls.is_empty() && calls.iter().all(|c| c["text"].as_str().is_some_and(|t| t.starts_with("done "))), "{kept:#}");
+    assert_eq!(events.last().expect("events")["type"], "parked");
+    // Reaching a limit used no attempt up, and the session goes on.
+    std::fs::write(case.place.agent("well"), "").expect("a file");
+    case.place.configure("[limits]\nturns = 50");
+    case.place.ok("relaunch", &["docs"]);
+    assert_eq!(case.place.state("docs"), "delivered");
+    assert_eq!((case.record(1)["session_id"].clone(), case.place.logged("continued ")), (case.record(2)["session_id"].clone(), 1));
+}
+
+#[test]
+fn an_agent_that_passes_its_budget_and_fails_is_parked_before_another_launch() {
+    let spend = r#"[ -e "$AGENT_DIR/well" ] && { work; finish; }
+say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_reason\":\"odd\",\"session_id\":\"$session\",\"result\":\"x\",\"model_usage_since_last_result\":{\"m\":{\"costUSD\":3}}}""#;
+    let case = Case::new(spend, "", "run_cost = 1");
+    case.ends("parked");
+    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], &status["cost_usd"], case.place.logged("start ")), (&"budget".into(), &3.0.into(), 1), "{status}");
+    std::fs::write(case.place.agent("well"), "").expect("a file");
+    let refused = case.place.run("relaunch", &["docs"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is left of limits.run_cost = 1 USD"), "{refused:?}");
+    case.place.configure("[limits]\nrun_cost = 50");
+    case.place.ok("relaunch", &["docs"]);
+    assert_eq!(case.place.state("docs"), "delivered");
+}

@@ -43,6 +43,38 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
 }
 
 #[test]
+fn launchds_property_list_parses_and_says_what_it_should() {
+    let service = askbox::surface::service_files::Service {
+        relaunch: "/opt/a & b/<relaunch>".into(),
+        path: "/usr/bin:/o'p\"t/bin".into(),
+        mailbox: Some("/q & <a>".into()),
+        config: None,
+    };
+    let list = service.launchd(std::path::Path::new("/log & <file>")).expect("a property list");
+    let mut parse = Command::new("python3");
+    parse.args(["-c", "import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.argv[1].encode())))", &list]);
+    let out = match parse.output() {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return eprintln!("note: there is no python3 here: the property list was not parsed");
+        }
+        other => other.expect("python3 runs"),
+    };
+    assert!(out.status.success(), "{}\n{list}", words(&out));
+    let parsed: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let expected = serde_json::json!({
+        "Label": "askbox.watch",
+        "ProgramArguments": ["/opt/a & b/<relaunch>", "watch"],
+        "EnvironmentVariables": {"PATH": "/usr/bin:/o'p\"t/bin", "ASKBOX_DIR": "/q & <a>"},
+        "RunAtLoad": true,
+        "KeepAlive": {"SuccessfulExit": false},
+        "ThrottleInterval": 10,
+        "AbandonProcessGroup": true,
+        "StandardErrorPath": "/log & <file>",
+    });
+    assert_eq!(parsed, expected, "{list}");
+}
+
+#[test]
 fn a_unit_that_was_changed_by_hand_is_left_as_it_is() {
     let place = Place::new();
     assert!(askbox(&place, &["init", "--service"]).status.success());

@@ -146,6 +146,22 @@ fn the_first_post_makes_the_mailbox_durable_too() {
 }
 
 #[test]
+fn a_mailbox_that_somebody_else_is_just_making_is_synced_before_a_post_in_it_is_acknowledged() {
+    let place = Place::new();
+    place.make_mailbox();
+    // As it is between the other one's mkdir and his sync; or as a stranger's `mkdir -p` leaves it.
+    std::fs::remove_file(place.mailbox().join("locks/synced")).expect("the first post leaves it");
+    let first = calls(&place, "ask-post", &["-w", "docs", "Merge?"]);
+    let told = position(&first, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
+    for folder in [place.mailbox(), place.root.clone()] {
+        let path = folder.display().to_string();
+        assert!(first[..told].iter().any(|c| matches!(c, Call::Synced(p) if *p == path)), "{path} may vanish: {first:#?}");
+    }
+    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+    assert_eq!(syncs(&calls(&place, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
+}
+
+#[test]
 fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_question_goes() {
     let place = Place::new();
     place.ok("checkpoint", &["save", "docs", "--step", "review"]);

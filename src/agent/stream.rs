@@ -44,6 +44,8 @@ pub enum Signal {
         /// Whether this is the first `init` of this process.
         first: bool,
     },
+    /// The main agent's model answered another request: its answer's events follow, over one line or several.
+    RoundTrip,
     /// What became of a message of ours, named by the uuid it bore.
     Receipt {
         /// The message: `command_uuid`.
@@ -113,6 +115,19 @@ pub struct Interpreter {
     session_id: Option<String>,
     ledger: Ledger,
     spent: Spent,
+    answer: Answer,
+}
+
+/// Which answer of the model the lines belong to.
+#[derive(Debug, Default, PartialEq)]
+enum Answer {
+    /// The next line begins one.
+    #[default]
+    None,
+    /// One that has no id: it ends with the next tool result.
+    Unnamed,
+    /// The hash of its id: an agent may send results of its first calls between its lines.
+    Named(u64),
 }
 
 impl Default for Interpreter {
@@ -124,7 +139,7 @@ impl Default for Interpreter {
 impl Interpreter {
     /// For an agent that begins a new session.
     pub fn new() -> Self {
-        Self { resumed: None, session_id: None, ledger: Ledger::default(), spent: Spent::Total(0.0) }
+        Self { resumed: None, session_id: None, ledger: Ledger::default(), spent: Spent::Total(0.0), answer: Answer::None }
     }
 
     /// For an agent that resumes or forks that session.
@@ -256,6 +271,7 @@ impl Interpreter {
             return Ok(raw("assistant", line, false));
         }
         // Nothing can fail from here on.
+        let begins = parent.is_none() && self.begins_answer(&top.message.0);
         let mut inputs = blocks.iter().filter(|block| wire::word(block.kind) == "tool_use");
         for signal in &signals {
             match signal {
@@ -268,7 +284,29 @@ impl Interpreter {
                 _ => {}
             }
         }
+        if begins {
+            signals.insert(0, Signal::RoundTrip);
+        }
         Ok(signals)
+    }
+
+    /// Whether this is the first line of another answer. The agent program's own words are no answer.
+    fn begins_answer(&mut self, message: &wire::Message<'_>) -> bool {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        if wire::word(message.model) == "<synthetic>" {
+            return false;
+        }
+        let now = match wire::word(message.id) {
+            "" => Answer::Unnamed,
+            id => {
+                let mut hasher = DefaultHasher::new();
+                id.hash(&mut hasher);
+                Answer::Named(hasher.finish())
+            }
+        };
+        let begins = self.answer != now;
+        self.answer = now;
+        begins
     }
 
     fn user(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
@@ -284,6 +322,9 @@ impl Interpreter {
         if results.is_empty() {
             return Ok(raw("user", line, false));
         }
+        if parent.is_none() && self.answer == Answer::Unnamed {
+            self.answer = Answer::None;
+        }
         let event = |(id, is_error, text, bytes): (String, bool, String, u64)| {
             let name = self.ledger.answered(&id, is_error, &text, bytes);
             let parent = parent.clone();
@@ -294,6 +335,7 @@ impl Interpreter {
 
     fn result(&mut self, line: &str) -> serde_json::Result<Vec<Signal>> {
         let outcome = outcome::read(line, &mut self.spent)?;
+        self.answer = Answer::None;
         let api_error_status = match outcome.verdict {
             Verdict::ApiError { status, .. } => status,
             _ => None,

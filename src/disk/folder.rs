@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -28,6 +28,18 @@ pub fn create_folder_in(path: &Path) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(e).io("create", path),
     }
+}
+
+/// Makes sure that what lies in a folder has its name on the disk, whoever made it, and that the folder and those of ours above
+/// it have theirs, as far as those can be opened.
+pub fn sync_names(path: &Path) -> Result<()> {
+    sync_folder(path)?;
+    let me = rustix::process::geteuid().as_raw();
+    let is_ours = |folder: &&Path| folder.symlink_metadata().is_ok_and(|m| m.uid() == me);
+    path.ancestors().skip(1).take_while(is_ours).try_for_each(|folder| match sync_folder(folder) {
+        Err(Error::Io { source, .. }) if source.raw_os_error() != Some(rustix::io::Errno::IO.raw_os_error()) => Ok(()),
+        other => other,
+    })
 }
 
 /// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.

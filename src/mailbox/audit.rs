@@ -1,15 +1,19 @@
 //! `audit.jsonl`: every transition, who, when, why. Appended without fsync: it can be rebuilt from the documents, and a full
 //! disk must not undo a transition that has happened. At [`ROTATE_AT`] it becomes `audit.jsonl.1`, the older ones move up.
 
+use std::io::{Read, Seek, SeekFrom};
+
 use serde::{Deserialize, Serialize};
 
-use super::layout::Mailbox;
+use super::layout::{Mailbox, WorkflowLock};
 use crate::disk::{self, Lock};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::time::{self, Time};
 
 /// Bytes after which the file is rotated.
 pub const ROTATE_AT: u64 = 8 << 20;
+/// How far [`record_once`] looks back, in bytes.
+const LATELY: u64 = 64 << 10;
 /// How many rotated files are kept.
 pub const KEEP: u32 = 9;
 
@@ -64,6 +68,26 @@ impl Entry {
 /// Appends one entry. A failure is passed over: the documents are the truth.
 pub fn record(mailbox: &Mailbox, entry: Entry) {
     record_all(mailbox, &[entry]);
+}
+
+/// [`record`] for what several watchers see at once and nobody else says: unless one of them has said it lately. The workflow's
+/// lock makes them look one after the other.
+pub fn record_once(mailbox: &Mailbox, _lock: &WorkflowLock, entry: Entry) {
+    let same =
+        |other: &Entry| (&other.event, &other.workflow_id, other.question_id) == (&entry.event, &entry.workflow_id, entry.question_id);
+    if !lately(mailbox).is_ok_and(|tail| tail.iter().any(same)) {
+        record(mailbox, entry);
+    }
+}
+
+/// The last entries, at most [`LATELY`] bytes of them.
+fn lately(mailbox: &Mailbox) -> std::io::Result<Vec<Entry>> {
+    let mut file = std::fs::File::open(mailbox.audit())?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LATELY)))?;
+    let mut tail = Vec::new();
+    file.take(LATELY).read_to_end(&mut tail)?;
+    Ok(tail.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 /// Appends several entries in one write.

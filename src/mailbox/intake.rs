@@ -222,6 +222,14 @@ pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Taken> {
     }
 }
 
+/// The audit line of a question that was written by hand: one, however many watchers take it in.
+pub fn record_posted(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
+    let lock = mailbox.lock(&round.workflow)?;
+    let by = question.asked_by.as_deref().unwrap_or("hand");
+    audit::record_once(mailbox, &lock, Entry::of("posted", round).by(by).why("a file put into pending/"));
+    Ok(())
+}
+
 fn judge(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Taken> {
     if path.symlink_metadata().is_err() {
         return Ok(Taken::Nothing);

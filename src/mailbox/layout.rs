@@ -101,6 +101,8 @@ impl Mailbox {
             }
             disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
+        // What cannot be synced cannot be written either, and says so then.
+        let _ = mailbox.make_durable();
         Ok(mailbox)
     }
 
@@ -118,7 +120,20 @@ impl Mailbox {
             // Somebody else may have made what we found missing.
             disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
+        mailbox.make_durable()?;
         Ok(mailbox)
+    }
+
+    /// A folder that is there may have been made a moment ago by somebody who has not synced its name yet, or by a stranger who
+    /// never will: a power cut would take it, and what was acknowledged in it. Once a mailbox, then `locks/synced` is there.
+    fn make_durable(&self) -> Result<()> {
+        let mark = self.lock_file("synced");
+        if !mark.exists() {
+            disk::sync_names(&self.root)?;
+            // Where it cannot be made, it is done again.
+            let _ = disk::touch(&mark);
+        }
+        Ok(())
     }
 
     /// The mailbox's own folder.

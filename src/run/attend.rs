@@ -56,6 +56,10 @@ pub(super) struct Attendance<'a, 'b> {
     stopped: Option<String>,
     /// Of what kind the limit is that stopped it.
     class: Option<Class>,
+    /// The limit that stopped it, where one did that parks.
+    limit: Option<Class>,
+    /// Answers of the model so far.
+    round_trips: u32,
     ending: Option<Ending>,
     began: bool,
     /// The permission mode in which its session began, until that session gets anywhere.
@@ -85,6 +89,8 @@ impl<'a, 'b> Attendance<'a, 'b> {
             phase: Phase::Working,
             stopped: None,
             class: None,
+            limit: None,
+            round_trips: 0,
             ending: None,
             began: false,
             new_session: None,
@@ -196,6 +202,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
                     self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
                 }
             }
+            Signal::RoundTrip => self.round_trip(),
             Signal::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
             Signal::Permission(request) => self.decide(&request),
             Signal::TurnEnded(turn) => self.turn_ended(&turn),
@@ -331,6 +338,16 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
+    /// The agent was told how many there may be, and should have ended by itself.
+    fn round_trip(&mut self) {
+        self.round_trips = self.round_trips.saturating_add(1);
+        let Some(turns) = self.agent.turns else { return };
+        if self.round_trips > turns && matches!(self.phase, Phase::Working) {
+            self.limit = Some(Class::Turns);
+            self.limit(format!("it went past limits.turns = {turns}"));
+        }
+    }
+
     fn limit(&mut self, why: String) {
         self.stop(Request { why, grace: self.config.limits.grace.0, report: false, now: false });
     }
@@ -420,7 +437,10 @@ impl<'a, 'b> Attendance<'a, 'b> {
             (Some(Ending::Delivered { .. }), None) => {
                 Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
             }
-            (_, Some(why)) => Ending::Interrupted { why, class: self.class },
+            (_, Some(why)) => match self.limit {
+                Some(class) => Ending::Refused { class, why },
+                None => Ending::Interrupted { why, class: self.class },
+            },
             (Some(other), None) => other,
             (None, None) => {
                 // What it complained of last is what it died of.
@@ -431,6 +451,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
         };
         let last = match &ending {
             Ending::Interrupted { why, .. } => Some(self.interrupted(why)),
+            Ending::Refused { why, .. } if self.limit.is_some() => Some(self.interrupted(why)),
             _ => None,
         };
         let last = match (last, self.partial) {

@@ -1,32 +1,26 @@
-//! What runs cost, and the limits on it.
+//! What runs cost.
 //!
 //! Booked turn by turn, from the figures of that turn alone: the agent's totals grow over resumes and are inherited by forks, and
 //! a killed run never enters them (measured on Claude Code 2.1.330). One line a turn in `costs/YYYY-MM-DD.jsonl` (UTC) for
 //! the day; `run.json` keeps the sum of its attempt, for the round and the workflow. Neither is synced by itself: `events.jsonl`
 //! has the same figures, and recovery books what a crash left out.
 //!
-//! A limit is checked before each launch, and what is left of it goes along as `--max-budget-usd`, which counts one process's
-//! spending alone. Runs at the same time share what was left when each began: the limits of a day and of a tree may be passed
-//! by what they spend at once.
+//! What may be spent: see [`super::budget`].
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ending::Ending;
 use super::events::{Event, EventKind, Tokens};
-use super::failure::Class;
 use super::record::{self, Run};
-use super::used::{self, Tree};
-use crate::agent::claude::Invocation;
-use crate::config::Config;
+use super::used;
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
-use crate::time::{self, Time};
+use crate::time::Time;
 
 /// One turn, as it was booked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,6 +139,16 @@ pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
     Ok(booked(mailbox, day)?.iter().filter_map(|b| b.cost_usd).sum())
 }
 
+/// The same by attempt.
+pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time) -> Result<HashMap<(RoundId, u32), f64>> {
+    let mut sums = HashMap::new();
+    for booking in booked(mailbox, day)? {
+        let round = RoundId { workflow: booking.workflow_id, question: booking.question_id };
+        *sums.entry((round, booking.attempt)).or_default() += booking.cost_usd.unwrap_or(0.0);
+    }
+    Ok(sums)
+}
+
 /// US dollars of a round's attempts that ended; `None` where none told.
 pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     let mut sum = None;
@@ -180,95 +184,4 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
         }
     }
     Ok(book.total())
-}
-
-/// What a launch may use.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Allowance {
-    /// The limit on money that leaves the least: its key, its value, and what is left of it.
-    tightest: Option<(&'static str, f64, f64)>,
-    /// The limit on the tree's time, and what is left of it.
-    time: Option<(Duration, Duration)>,
-}
-
-/// The limits that hold for a whole tree.
-const TREE_COST: &str = "limits.tree_cost";
-const TREE_TIME: &str = "limits.tree_time";
-
-impl Allowance {
-    /// Of this attempt, right now. Reads nothing where no limit is set.
-    pub fn of(mailbox: &Mailbox, config: &Config, run: &Run) -> Result<Self> {
-        let limits = &config.limits;
-        let mut left = Vec::new();
-        let mut check = |key, limit: f64, spent: &dyn Fn() -> Result<f64>| {
-            if limit > 0.0 {
-                left.push((key, limit, limit - spent()?));
-            }
-            Ok::<(), Error>(())
-        };
-        check("limits.run_cost", limits.run_cost, &|| Ok(of_round(mailbox, &run.round())?.unwrap_or(0.0)))?;
-        check("limits.workflow_cost", limits.workflow_cost, &|| of_workflow(mailbox, &run.workflow_id))?;
-        check("limits.day_cost", limits.day_cost, &|| of_day(mailbox, time::now()))?;
-        let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
-        left.extend(tree.tightest);
-        Ok(Self { tightest: left.into_iter().min_by(|a, b| a.2.total_cmp(&b.2)), ..tree })
-    }
-
-    /// What the tree that a workflow belongs to may still use. Reads nothing where no limit is set.
-    pub fn of_tree(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Self> {
-        let (cost, time) = (config.limits.tree_cost, config.limits.tree_time.0);
-        if cost <= 0.0 && time.is_zero() {
-            return Ok(Self::default());
-        }
-        let tree = Tree::of(mailbox, workflow)?;
-        let tightest = if cost > 0.0 { Some((TREE_COST, cost, cost - tree.cost(mailbox)?)) } else { None };
-        let time = if time.is_zero() { None } else { Some((time, time.saturating_sub(tree.time(mailbox)?))) };
-        Ok(Self { tightest, time })
-    }
-
-    /// Why nothing may be launched at all, and of what kind that is.
-    #[must_use]
-    pub fn refusal(&self) -> Option<(Class, String)> {
-        if let Some((limit, _)) = self.time.filter(|(_, left)| left.is_zero()) {
-            return Some((Class::Tree, format!("nothing is left of {TREE_TIME} = {} for its whole tree", time::human(limit))));
-        }
-        let (key, limit, _) = self.tightest.filter(|(.., left)| *left <= 0.0)?;
-        Some(if key == TREE_COST {
-            (Class::Tree, format!("nothing is left of {key} = {limit} USD for its whole tree"))
-        } else {
-            (Class::Budget, format!("nothing is left of {key} = {limit} USD"))
-        })
-    }
-
-    /// How long the tree may still be at work.
-    #[must_use]
-    pub fn time(&self) -> Option<Duration> {
-        self.time.map(|(_, left)| left)
-    }
-
-    /// Tells the agent its limits, where the operator's own arguments do not.
-    #[must_use]
-    pub fn limit(&self, call: Invocation, turns: u32) -> Invocation {
-        let says = |call: &Invocation, option: &str| call.args.iter().any(|a| a.to_string_lossy().starts_with(option));
-        let mut call = call;
-        if let Some((.., left)) = self.tightest.filter(|_| !says(&call, "--max-budget-usd")) {
-            call = call.extra_args([format!("--max-budget-usd={left:.6}")]);
-        }
-        if turns > 0 && !says(&call, "--max-turns") {
-            call = call.extra_args([format!("--max-turns={turns}")]);
-        }
-        call
-    }
-
-    /// Says which limit it was where the agent ran into it.
-    #[must_use]
-    pub fn named(&self, ending: Ending) -> Ending {
-        match (ending, self.tightest) {
-            (Ending::Refused { class: Class::Budget, why }, Some((key, limit, left))) if left > 0.0 => {
-                let class = if key == TREE_COST { Class::Tree } else { Class::Budget };
-                Ending::Refused { class, why: format!("{why}: {key} = {limit} USD, of which {left:.4} were left") }
-            }
-            (other, _) => other,
-        }
-    }
 }

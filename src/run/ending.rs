@@ -37,6 +37,11 @@ pub enum Ending {
         /// How long the API asked to be left alone.
         wait: Option<Duration>,
     },
+    /// Others may spend all that is left of the day's budget: it waits for them, and this was no attempt.
+    Held {
+        /// What happened.
+        why: String,
+    },
     /// It may go better next time.
     Failed {
         /// What happened.
@@ -108,6 +113,7 @@ impl Ending {
     pub fn failure(&self) -> Option<Failure> {
         match self {
             Self::Throttled { why, .. } => Some(Failure::new(Class::Throttled, why)),
+            Self::Held { why } => Some(Failure::new(Class::Held, why)),
             Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
             Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
             Self::Refused { class, why } => Some(Failure::new(*class, why)),
@@ -132,6 +138,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,
+        Ending::Held { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
         Ending::Hopeless { why } | Ending::Refused { why, .. } => {
             run.state = State::Parked;

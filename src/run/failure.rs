@@ -17,6 +17,8 @@ const SIGNATURE: usize = 200;
 pub enum Class {
     /// The API is overloaded, limits the rate, or cannot be reached: waiting mends it, and it is no attempt.
     Throttled,
+    /// All that is left of the day's budget is set aside for other runs: waiting mends it, and it is no attempt.
+    Held,
     /// The agent failed; the next attempt may go better.
     Agent,
     /// The API does not accept who asks.
@@ -46,11 +48,23 @@ impl Class {
         matches!(self, Self::Throttled | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
     }
 
+    /// Whether waiting mends it: then it is no attempt.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        matches!(self, Self::Throttled | Self::Held)
+    }
+
+    /// Whether a limit of the operator's was reached: the session goes on once there is room.
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::Budget | Self::Turns)
+    }
+
     /// What to do about it; empty where waiting is enough.
     #[must_use]
     pub fn todo(self) -> &'static str {
         match self {
-            Self::Throttled => "",
+            Self::Throttled | Self::Held => "",
             Self::Agent => "see what it said: relaunch logs ID",
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",

@@ -9,7 +9,7 @@ use crate::time::Time;
 /// The attempts of a round before one of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
-    /// Attempts that count: all but those that the API throttled.
+    /// Attempts that count: all but those that only had to wait, were stopped, or reached a limit.
     pub counted: u32,
     /// Attempts that were throttled, in a row, right before.
     pub throttled: u32,
@@ -38,9 +38,10 @@ impl History {
     #[must_use]
     pub fn of(newest_first: &[Run]) -> Self {
         let class = |run: &Run| run.failure.as_ref().map(|f| f.class);
-        let is_throttled = |run: &&Run| run.state == State::Failed && class(run) == Some(Class::Throttled);
+        let is_throttled = |run: &&Run| run.state == State::Failed && class(run).is_some_and(Class::waits);
         let throttled = || newest_first.iter().take_while(is_throttled);
-        let others = || newest_first.iter().filter(|r| class(r) != Some(Class::Throttled));
+        let others =
+            || newest_first.iter().filter(|r| r.state != State::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()));
         let signature = |run: &Run| run.failure.as_ref().filter(|f| f.class == Class::Agent).map(|f| f.signature.clone());
         Self {
             counted: u32::try_from(others().count()).unwrap_or(u32::MAX),

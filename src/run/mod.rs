@@ -8,6 +8,7 @@
 //! ```
 
 mod attend;
+pub mod budget;
 pub mod claim;
 pub mod costs;
 pub mod detach;

@@ -48,6 +48,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         why: None,
         failure: None,
         result: None,
+        reserved_usd: None,
         cost_usd: None,
     })
 }

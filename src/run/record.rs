@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::failure::{Class, Failure};
+use super::failure::Failure;
 use crate::disk;
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
@@ -123,6 +123,9 @@ pub struct Run {
     /// The agent's final text, its head if long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// US dollars set aside for this attempt, of the day's limit: counted as long as its run is live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_usd: Option<f64>,
     /// US dollars of this attempt, as far as the agent told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -141,10 +144,10 @@ impl Run {
         format!("{}/{}/{}", self.workflow_id, self.question_id, self.attempt)
     }
 
-    /// Whether the API throttled it: then it was no attempt.
+    /// Whether it only has to wait: then it was no attempt.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
-        self.failure.as_ref().is_some_and(|f| f.class == Class::Throttled)
+        self.failure.as_ref().is_some_and(|f| f.class.waits())
     }
 
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.

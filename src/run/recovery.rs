@@ -33,22 +33,39 @@ pub enum Recovered {
     Launch(Box<Run>),
     /// This attempt was claimed before, and nobody supervises it: its claimer is about to, or died.
     Claimed(Box<Run>),
+    /// Something of an earlier attempt lives: [`recover`] waits for it and ends it.
+    Orphans,
     /// It is over.
     Over,
 }
 
-/// Looks at one round in `running/` and says what is to be done. Creates the next attempt where one is due.
+/// What to do about processes of an earlier attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Orphans {
+    /// Wait for them, then end them: up to half a minute where they are stuck.
+    End,
+    /// Leave everything as it is.
+    Leave,
+}
+
+/// Looks at one round in `running/` and says what is to be done. Creates the next attempt where one is due. Ends what lives of
+/// an earlier one.
 pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
-    look(mailbox, config, round, time::now())
+    look(mailbox, config, round, time::now(), Orphans::End)
+}
+
+/// [`recover`] for who cannot wait: where something of an earlier attempt lives, it changes nothing and says so.
+pub fn recover_at_once(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
+    look(mailbox, config, round, time::now(), Orphans::Leave)
 }
 
 /// [`recover`] for the claimed round of a workflow, by hand: its back-off is over.
 pub fn take_up(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Recovered>> {
     let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
-    claimed.map(|round| look(mailbox, config, &round, Time::MAX_UTC)).transpose()
+    claimed.map(|round| look(mailbox, config, &round, Time::MAX_UTC, Orphans::End)).transpose()
 }
 
-fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Result<Recovered> {
+fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans: Orphans) -> Result<Recovered> {
     if !mailbox.round(Folder::Running, round).exists() {
         return Ok(Recovered::Over);
     }
@@ -89,11 +106,13 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time) -> Resul
         },
         State::Failed => match last.retry_at {
             Some(at) if at > now => Ok(Recovered::Later(at)),
+            _ if orphans == Orphans::Leave && any_lives(&last) => Ok(Recovered::Orphans),
             _ => {
                 make_sure_it_is_gone(&last)?;
                 next(mailbox, &last)
             }
         },
+        State::Running if orphans == Orphans::Leave && any_lives(&last) => Ok(Recovered::Orphans),
         State::Running => {
             make_sure_it_is_gone(&last)?;
             let last = Run { cost_usd: costs::catch_up(mailbox, &last)?, ..last };
@@ -176,11 +195,17 @@ fn next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
         why: None,
         failure: None,
         result: None,
+        reserved_usd: None,
         cost_usd: None,
         ..last.clone()
     };
     record::create(mailbox, &run)?;
     Ok(Recovered::Launch(Box::new(run)))
+}
+
+fn any_lives(run: &Run) -> bool {
+    let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    !processes::of_run(|token| token.starts_with(&prefix)).is_empty()
 }
 
 fn make_sure_it_is_gone(run: &Run) -> Result<()> {

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
-use super::costs::{Allowance, Book};
+use super::budget::{self, Allowance};
+use super::costs::Book;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
 use super::ladder::Request;
@@ -88,10 +89,10 @@ pub fn supervise(
     if let Err(e) = &listener {
         log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
     }
-    let (allowance, refused) = match Allowance::of(mailbox, config, &run) {
+    let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
-            let refusal = allowance.refusal().map(|(class, why)| Ending::Refused { class, why });
+            let refusal = allowance.refusal();
             (allowance, refusal)
         }
     };
@@ -215,6 +216,8 @@ pub(super) struct Agent {
     pub(super) start: Start,
     /// Kept back until the agent has said that it knows its role.
     pub(super) held: Option<String>,
+    /// How many answers of the model it may take, where the operator's own arguments say nothing else.
+    pub(super) turns: Option<u32>,
 }
 
 fn start(
@@ -237,7 +240,9 @@ fn start(
         log.note(why.clone());
     }
     let message = prompt::message(mailbox, config, &document.typed, run)?;
-    let call = allowance.limit(launch::invocation(mailbox, &document.typed, run, &runner, &start), config.limits.turns);
+    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
+    let call = allowance.limit(call, turns);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
     // Durable before the launch: recovery must know that there may be a process.
     run.state = State::Running;
@@ -267,5 +272,5 @@ fn start(
     if let Some(input) = &input {
         let _ = input.send(first);
     }
-    Ok(Agent { process, input, interpreter, complaints, start, held })
+    Ok(Agent { process, input, interpreter, complaints, start, held, turns })
 }

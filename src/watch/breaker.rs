@@ -64,6 +64,9 @@ pub enum State {
         run: String,
         /// Since when nothing else is launched.
         since: Time,
+        /// Since when it is tried; missing in files of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tried_at: Option<Time>,
         /// The pause before it was which in a row.
         pause: u32,
         /// Why.
@@ -135,10 +138,10 @@ impl Breaker {
         }
     }
 
-    /// A run was launched. Tells whether it is the probe.
-    pub fn launched(&mut self, run: &str) -> bool {
+    /// A run is about to be launched. Tells whether it is the probe.
+    pub fn launched(&mut self, run: &str, now: Time) -> bool {
         let State::Open { since, pause, why, .. } = &self.state else { return false };
-        self.state = State::Probing { run: run.into(), since: *since, pause: *pause, why: why.clone() };
+        self.state = State::Probing { run: run.into(), since: *since, tried_at: Some(now), pause: *pause, why: why.clone() };
         true
     }
 
@@ -167,30 +170,33 @@ impl Breaker {
         }
     }
 
-    /// A run was delivered: it goes.
+    /// A run was delivered: it goes. One that was told of late, delivered before the failures that opened it, says nothing.
     pub fn delivered(&mut self, at: Time) -> Change {
         self.delivered_at = Some(self.delivered_at.map_or(at, |d| d.max(at)));
         self.failures.retain(|f| f.at > at);
-        match std::mem::take(&mut self.state) {
-            State::Closed => Change::None,
-            State::Open { .. } | State::Probing { .. } => Change::Closed,
+        match &self.state {
+            State::Open { since, .. } | State::Probing { since, .. } if *since <= at => {
+                self.state = State::Closed;
+                Change::Closed
+            }
+            _ => Change::None,
         }
     }
 
     /// A run ended in a way that says nothing about the others: if it was the probe, another one may be tried.
     pub fn ended(&mut self, run: &str, now: Time) {
-        if let State::Probing { run: probe, since, pause, why } = &self.state
+        if let State::Probing { run: probe, since, pause, why, .. } = &self.state
             && probe == run
         {
             self.state = State::Open { since: *since, until: now, pause: *pause, why: why.clone() };
         }
     }
 
-    /// The run that is being tried.
+    /// The run that is being tried, and since when.
     #[must_use]
-    pub fn probe(&self) -> Option<&str> {
+    pub fn probe(&self) -> Option<(&str, Option<Time>)> {
         match &self.state {
-            State::Probing { run, .. } => Some(run),
+            State::Probing { run, tried_at, .. } => Some((run, *tried_at)),
             _ => None,
         }
     }
@@ -241,10 +247,10 @@ mod tests {
         let mut breaker = opened();
         assert_eq!(breaker.permit(at(119)), Permit::NotBefore(at(120)));
         assert_eq!(breaker.permit(at(120)), Permit::One);
-        assert!(breaker.launched("d/1/1"));
+        assert!(breaker.launched("d/1/1", at(0)));
         assert_eq!(breaker.permit(at(1000)), Permit::Wait);
-        assert!(!breaker.launched("e/1/1"), "there is one probe only");
-        assert_eq!(breaker.probe(), Some("d/1/1"));
+        assert!(!breaker.launched("e/1/1", at(0)), "there is one probe only");
+        assert_eq!(breaker.probe(), Some(("d/1/1", Some(at(0)))));
     }
 
     #[test]
@@ -260,12 +266,21 @@ mod tests {
     #[test]
     fn a_delivered_run_closes_it_and_forgets_the_failures_before() {
         let mut breaker = opened();
-        breaker.launched("d/1/1");
+        breaker.launched("d/1/1", at(0));
         assert_eq!(breaker.delivered(at(130)), Change::Closed);
         assert_eq!((breaker.permit(at(130)), breaker.why()), (Permit::Any, None));
         assert_eq!(fail(&mut breaker, "e/1/1", 131), Change::None);
         assert_eq!(fail(&mut breaker, "f/1/1", 132), Change::None);
         assert_eq!(fail(&mut breaker, "g/1/1", 133), Change::Opened);
+    }
+
+    #[test]
+    fn a_delivery_that_is_told_late_does_not_close_what_opened_after_it() {
+        let mut breaker = opened();
+        assert_eq!(breaker.delivered(at(19)), Change::None);
+        assert_eq!(breaker.permit(at(21)), Permit::NotBefore(at(120)));
+        assert_eq!(breaker.delivered(at(20)), Change::Closed);
+        assert_eq!(breaker.delivered(at(20)), Change::None, "who hears of it second has nothing to say");
     }
 
     #[test]
@@ -275,7 +290,7 @@ mod tests {
         for long in [200, 400, 800, 800, 800] {
             now += 5000;
             assert_eq!(breaker.permit(at(now)), Permit::One);
-            breaker.launched("p/1/1");
+            breaker.launched("p/1/1", at(0));
             breaker.failures.clear();
             assert_eq!(fail(&mut breaker, "p/1/1", now), Change::Opened);
             assert_eq!(breaker.permit(at(now)), Permit::NotBefore(at(now + long)));
@@ -286,7 +301,7 @@ mod tests {
     fn other_runs_that_fail_while_one_is_tried_change_nothing() {
         let mut breaker = opened();
         assert_eq!(fail(&mut breaker, "z/1/1", 21), Change::None);
-        breaker.launched("d/1/1");
+        breaker.launched("d/1/1", at(0));
         assert_eq!(fail(&mut breaker, "y/1/1", 121), Change::None);
         assert_eq!(breaker.permit(at(121)), Permit::Wait);
         breaker.ended("y/1/1", at(122));
@@ -314,7 +329,7 @@ mod tests {
     fn it_reads_back_as_it_was_written_in_every_state() {
         let mut breaker = opened();
         let mut states = vec![Breaker::default(), breaker.clone()];
-        breaker.launched("d/1/1");
+        breaker.launched("d/1/1", at(0));
         states.push(breaker.clone());
         breaker.delivered(at(200));
         states.push(breaker);

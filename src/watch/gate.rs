@@ -1,67 +1,68 @@
 //! What may be launched now: the breaker's word, and whether the day's budget has something left.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Watch;
 use super::breaker::{Breaker, Change, Permit, Settings};
+use super::shared::Shared;
 use crate::config::Config;
-use crate::disk;
-use crate::document::Document;
+use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::costs;
+use crate::run::budget::Day;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::time::{self, Time};
 
-/// The largest `breaker.json`, in bytes.
-const MAX_BREAKER: u64 = 4 << 20;
+/// When to look again at a probe that another watcher runs.
+const PROBE_LOOK: Duration = Duration::from_secs(1);
+/// How long a probe may take from its admission to its lock.
+const PROBE_GRACE: Duration = Duration::from_secs(10);
 
 /// What the watcher knows about it.
 #[derive(Debug)]
 pub(super) struct Gate {
-    breaker: Breaker,
+    breaker: Shared,
     settings: Settings,
     /// When to ask again, where something waits.
     until: Option<Time>,
+    /// When to look again at somebody else's probe.
+    look: Option<Instant>,
     /// The day whose budget is known to be used up.
     used_up: Option<Time>,
 }
 
-fn path(mailbox: &Mailbox) -> PathBuf {
-    mailbox.root().join("breaker.json")
+/// What the day's limit on money says to a launch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Money {
+    /// There is some, or no limit.
+    Free,
+    /// All that is left is set aside for live runs: why.
+    Reserved(String),
+    /// It is spent: until when, and why.
+    Spent(Time, String),
 }
 
-/// The breaker as the last watcher left it; closed where there was none.
-pub fn read(mailbox: &Mailbox) -> Result<Breaker> {
-    let path = path(mailbox);
-    match disk::read(&path, MAX_BREAKER) {
-        Err(e) if e.is_missing_file() => Ok(Breaker::default()),
-        other => Document::parse(&other?).map(|d| d.typed).map_err(|e| e.in_file(&path)),
+impl Money {
+    /// Right now.
+    pub fn of(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Self> {
+        let Some(day) = Day::of(mailbox, config, now, None)? else { return Ok(Self::Free) };
+        let limit = day.limit;
+        Ok(if day.spent >= limit {
+            let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
+            Self::Spent(next, format!("limits.day_cost = {limit} USD is used up ({:.2} spent)", day.spent))
+        } else if day.free() <= 0.0 {
+            Self::Reserved(format!("all that is left of limits.day_cost = {limit} USD is set aside for runs at work ({})", day.runs))
+        } else {
+            Self::Free
+        })
     }
-}
-
-/// Why and until when the day's budget forbids a launch.
-pub fn day_is_used_up(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Option<(Time, String)>> {
-    let limit = config.limits.day_cost;
-    if limit <= 0.0 {
-        return Ok(None);
-    }
-    let spent = costs::of_day(mailbox, now)?;
-    let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
-    Ok((spent >= limit).then(|| (next, format!("limits.day_cost = {limit} USD is used up ({spent:.2} spent)"))))
 }
 
 impl Gate {
     pub(super) fn new(mailbox: &Mailbox, config: &Config) -> Self {
-        // One that cannot be read is as good as none: at worst some runs are launched that fail.
-        let breaker = read(mailbox).unwrap_or_else(|e| {
-            crate::log::error(&e);
-            Breaker::default()
-        });
-        Self { breaker, settings: Settings::of(&config.relaunch), until: None, used_up: None }
+        Self { breaker: Shared::of(mailbox), settings: Settings::of(&config.relaunch), until: None, look: None, used_up: None }
     }
 
     /// Until when nothing is launched, where something waits.
@@ -69,18 +70,23 @@ impl Gate {
         self.until
     }
 
-    /// The same as a moment to wake up at.
+    /// When to wake up for it.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default())
+        let until = self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default());
+        until.into_iter().chain(self.look).min()
     }
 }
 
 impl Watch<'_> {
     /// Whether one more run may be launched.
     pub(super) fn may_launch(&mut self) -> bool {
-        self.gate.until = None;
+        (self.gate.until, self.gate.look) = (None, None);
         let now = time::now();
-        match self.gate.breaker.permit(now) {
+        let mut permit = self.gate.breaker.look().permit(now);
+        if permit == Permit::Wait {
+            permit = self.follow_probe();
+        }
+        match permit {
             Permit::Any | Permit::One => {}
             Permit::Wait => return false,
             Permit::NotBefore(at) => {
@@ -88,19 +94,20 @@ impl Watch<'_> {
                 return false;
             }
         }
-        match day_is_used_up(&self.mailbox, &self.config, now) {
-            Ok(None) => {
-                if self.gate.used_up.take().is_some() {
-                    self.resumed("another day");
-                }
-                true
-            }
-            Ok(Some((until, why))) => {
+        match Money::of(&self.mailbox, &self.config, now) {
+            Ok(Money::Spent(until, why)) => {
                 self.gate.until = Some(until);
                 if self.gate.used_up.replace(until) != Some(until) {
                     self.paused(until, &why);
                 }
                 false
+            }
+            Ok(money) => {
+                if self.gate.used_up.take().is_some() {
+                    self.resumed("another day");
+                }
+                // Where it is reserved, the end of a run wakes us.
+                money == Money::Free
             }
             Err(e) => {
                 crate::log::error(&e);
@@ -120,12 +127,26 @@ impl Watch<'_> {
         audit::record(&self.mailbox, Entry::about("queue_resumed").by("watcher").why(why));
     }
 
-    /// A run was launched.
-    pub(super) fn launched(&mut self, run: &Run) {
-        if self.gate.breaker.launched(&run.token()) {
-            tracing::info!(event = "probing", workflow = %run.workflow_id, "one run, to see whether it goes again");
-            self.save();
+    /// The last word before a run is started: of all watchers, one gets the probe.
+    pub(super) fn admit(&mut self, run: &Run) -> bool {
+        let token = run.token();
+        if self.gate.breaker.look().permit(time::now()) == Permit::Any {
+            return true;
         }
+        let (admitted, is_probe) = self.gate.breaker.change(|breaker| match breaker.permit(time::now()) {
+            Permit::Any => (true, false),
+            Permit::One => (true, breaker.launched(&token, time::now())),
+            Permit::Wait | Permit::NotBefore(_) => (false, false),
+        });
+        if is_probe {
+            tracing::info!(event = "probing", workflow = %run.workflow_id, "one run, to see whether it goes again");
+        }
+        admitted
+    }
+
+    /// An admitted run could not be started.
+    pub(super) fn not_started(&mut self, run: &Run) {
+        self.gate.breaker.change(|breaker| breaker.ended(&run.token(), time::now()));
     }
 
     /// The run of a round is not live any more.
@@ -133,7 +154,7 @@ impl Watch<'_> {
         match record::latest(&self.mailbox, round) {
             Ok(Some(run)) => {
                 self.metrics.count(&run);
-                self.observe(&run);
+                self.observe(&[run]);
             }
             Ok(None) => {}
             Err(e) => crate::log::error(&e),
@@ -141,57 +162,59 @@ impl Watch<'_> {
         self.find_probe();
     }
 
-    fn observe(&mut self, run: &Run) {
-        if run.claimant != Claimant::Supervisor {
+    /// How runs ended. Every watcher sees it; who tells the breaker first, tells of the change.
+    fn observe(&mut self, runs: &[Run]) {
+        let runs: Vec<&Run> = runs.iter().filter(|r| r.claimant == Claimant::Supervisor).collect();
+        if runs.is_empty() {
             return;
         }
-        let (token, now) = (run.token(), time::now());
-        let at = run.ended_at.unwrap_or(now);
-        let before = self.gate.breaker.clone();
-        let change = match run.state {
-            State::Delivered => self.gate.breaker.delivered(at),
-            State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
-                self.gate.breaker.failed(&token, at, self.gate.settings, now)
-            }
-            // Its supervisor died.
-            State::Running => self.gate.breaker.failed(&token, now, self.gate.settings, now),
-            _ => {
-                self.gate.breaker.ended(&token, now);
-                Change::None
-            }
-        };
-        match change {
-            Change::None => {}
-            Change::Closed => self.resumed("a run was delivered"),
-            Change::Opened => {
-                let why = self.gate.breaker.why().unwrap_or_default().to_owned();
-                if let Permit::NotBefore(until) = self.gate.breaker.permit(now) {
-                    self.paused(until, &why);
-                }
+        let (settings, now) = (self.gate.settings, time::now());
+        let (changes, why, permit) = self.gate.breaker.change(|breaker| {
+            let changes: Vec<_> = runs.iter().map(|run| seen(breaker, run, settings, now)).collect();
+            (changes, breaker.why().unwrap_or_default().to_owned(), breaker.permit(now))
+        });
+        for change in changes {
+            match (change, permit) {
+                (Change::Closed, _) => self.resumed("a run was delivered"),
+                (Change::Opened, Permit::NotBefore(until)) => self.paused(until, &why),
+                _ => {}
             }
         }
-        if self.gate.breaker != before {
-            self.save();
+    }
+
+    /// Somebody tries a run, and nothing else is launched: its end is waited for, whoever started it.
+    fn follow_probe(&mut self) -> Permit {
+        self.find_probe();
+        let breaker = self.gate.breaker.look();
+        let round = breaker.probe().and_then(|(probe, _)| round_of(probe)).map(|(round, _)| round);
+        let permit = breaker.permit(time::now());
+        if let Some(round) = round
+            && !self.live.contains(&round)
+        {
+            self.recover(&round);
+            self.gate.look = Some(Instant::now() + PROBE_LOOK);
         }
+        permit
     }
 
     /// A probe that nobody runs any more: another one may be tried.
     pub(super) fn find_probe(&mut self) {
-        let Some(probe) = self.gate.breaker.probe().map(str::to_owned) else { return };
-        if self.live.iter().any(|round| probe.starts_with(&format!("{}/{}/", round.workflow, round.question))) {
-            return;
+        let Some((token, tried_at)) = self.gate.breaker.look().probe().map(|(run, at)| (run.to_owned(), at)) else { return };
+        let run = round_of(&token).and_then(|(round, attempt)| record::read(&self.mailbox, &round, attempt).ok());
+        if let Some(run) = &run {
+            // A lock that cannot be looked at may be held.
+            if Lock::is_held(&record::lock_path(&self.mailbox, &run.round())).unwrap_or(true) {
+                return;
+            }
+            // About to be started.
+            let young = tried_at.is_some_and(|at| time::since(at) < PROBE_GRACE);
+            if run.state == State::Claimed && young && self.mailbox.round(Folder::Running, &run.round()).exists() {
+                return;
+            }
+            // Its record may have changed before the lock was let go.
+            self.observe(&record::read(&self.mailbox, &run.round(), run.attempt).into_iter().collect::<Vec<_>>());
         }
-        if let Some(run) = self.run_of(&probe) {
-            self.observe(&run);
-        }
-        self.gate.breaker.ended(&probe, time::now());
-        self.save();
-    }
-
-    fn run_of(&self, token: &str) -> Option<Run> {
-        let mut pieces = token.split('/');
-        let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
-        record::read(&self.mailbox, &round, pieces.next()?.parse().ok()?).ok()
+        self.gate.breaker.change(|breaker| breaker.ended(&token, time::now()));
     }
 
     /// What failed while nobody watched.
@@ -202,15 +225,32 @@ impl Watch<'_> {
             matches!(r.state, State::Failed | State::Parked) && r.ended_at.is_some_and(|at| time::since(at) < self.gate.settings.window)
         });
         runs.sort_by_key(|r| r.ended_at);
-        runs.iter().for_each(|run| self.observe(run));
+        self.observe(&runs);
     }
+}
 
-    fn save(&self) {
-        let mut breaker = self.gate.breaker.clone();
-        breaker.schema_version = crate::document::SCHEMA_VERSION;
-        let written = Document::new(breaker).and_then(|d| disk::replace(&path(&self.mailbox), &d.to_bytes()));
-        if let Err(e) = written {
-            crate::log::error(&e);
+/// Tells the breaker how a run ended.
+fn seen(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
+    let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
+    match run.state {
+        State::Delivered => breaker.delivered(at),
+        State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
+            breaker.failed(&token, at, settings, now)
         }
+        // Its supervisor died.
+        State::Running => breaker.failed(&token, now, settings, now),
+        State::Failed | State::Parked | State::Interrupted => {
+            breaker.ended(&token, now);
+            Change::None
+        }
+        // The next attempt already.
+        State::Claimed => Change::None,
     }
+}
+
+/// The round and the attempt that a token names.
+fn round_of(token: &str) -> Option<(RoundId, u32)> {
+    let mut pieces = token.split('/');
+    let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
+    Some((round, pieces.next()?.parse().ok()?))
 }

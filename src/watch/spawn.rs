@@ -18,13 +18,17 @@ impl Watch<'_> {
     /// Starts the supervisor of an attempt as a process of its own, which outlives the watcher.
     pub(super) fn start(&mut self, run: Run) {
         let round = run.round();
+        if !self.admit(&run) {
+            // It is claimed, and waits for its turn.
+            self.ready.push_front(run);
+            return;
+        }
         let spawned = self.spawn(&run);
         match spawned {
             Ok(mut child) => {
                 self.live.insert(round.clone());
                 let (attempt, session) = (run.attempt, run.session_id);
                 tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
-                self.launched(&run);
                 let sender = self.sender.clone();
                 std::thread::spawn(move || {
                     let _ = child.wait();
@@ -33,6 +37,7 @@ impl Watch<'_> {
             }
             Err(e) => {
                 self.tell(&e);
+                self.not_started(&run);
                 self.look_later(self.mailbox.round(Folder::Running, &round), Duration::from_secs(10));
             }
         }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::breaker::{Permit, State};
-use super::{gate, presence};
+use super::gate::Money;
+use super::{presence, shared};
 use crate::config::Config;
 use crate::error::Result;
 use crate::mailbox::{Folder, Mailbox, list};
@@ -68,15 +69,16 @@ const STATES: [Standing; 9] = [
 
 /// Where the queue stands.
 pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
-    let breaker = gate::read(mailbox)?;
+    let breaker = shared::read(mailbox)?;
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
     Ok(match (breaker.permit(time::now()), &breaker.state) {
         (Permit::NotBefore(until), _) => Queue { state: "paused", until: Some(until), why, failures },
         (_, State::Open { .. } | State::Probing { .. }) => Queue { state: "probing", until: None, why, failures },
-        (_, State::Closed) => match gate::day_is_used_up(mailbox, config, time::now())? {
-            Some((until, why)) => Queue { state: "paused", until: Some(until), why: Some(why), failures },
-            None => Queue { state: "open", until: None, why: None, failures },
+        (_, State::Closed) => match Money::of(mailbox, config, time::now())? {
+            Money::Spent(until, why) => Queue { state: "paused", until: Some(until), why: Some(why), failures },
+            Money::Reserved(why) => Queue { state: "paused", until: None, why: Some(why), failures },
+            Money::Free => Queue { state: "open", until: None, why: None, failures },
         },
     })
 }

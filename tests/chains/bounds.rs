@@ -24,6 +24,15 @@ fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
 }
 
 #[test]
+fn a_child_that_its_parents_reservation_leaves_no_money_for_is_refused_with_the_way_out() {
+    let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
+    tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
+    let said = tree.spawn("root");
+    assert!(said.contains("set aside for runs at work (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
+    assert_eq!(tree.launches("child"), 0);
+}
+
+#[test]
 fn nobody_waits_for_its_ancestor_or_for_itself_or_for_a_stranger() {
     let tree = Tree::new();
     tree.does("root", &passes_on("child"));

@@ -79,4 +79,12 @@ fn the_real_agent_stops_at_its_limit_of_turns_and_is_parked() {
     let status = service.wait_state("w", "parked");
     assert_eq!((&status["failure"], service.launches().len()), (&json!("turns"), 1), "{status}");
     assert!(service.api.turns().len() <= 3 && status["todo"].as_str().is_some_and(|t| t.contains("limits.turns")), "{status}");
+    assert!(!service.notes("w").iter().any(|n| n.contains("stopping")), "it was stopped although it stops by itself");
+    // Once there is room the session goes on where it was.
+    service.configure("[limits]\nturns = 9\n");
+    service.api.on("Your process was interrupted", json!([bash("echo three"), {"text": "through"}]));
+    service.call("relaunch", &["w"]).ok();
+    let after = service.status("w");
+    assert_eq!((&after["state"], &after["result"]), (&json!("delivered"), &json!("through")));
+    assert_eq!(after["session_id"], status["session_id"]);
 }

@@ -309,6 +309,27 @@ fn what_is_unknown_broken_too_deep_or_no_json_passes_through_as_raw() {
 }
 
 #[test]
+fn each_answer_of_the_main_agents_model_is_one_round_trip_however_many_lines_it_has() {
+    let count = |bytes: &[u8]| read(bytes).iter().filter(|s| **s == Signal::RoundTrip).count();
+    let recorded: [(&[u8], usize); 6] = [
+        (stream!("tools"), 4),
+        (stream!("subagent"), 2),
+        (stream!("two_turns"), 2),
+        (stream!("interrupt_tool"), 1),
+        (stream!("max_turns"), 1),
+        (stream!("overloaded"), 0),
+    ];
+    for (bytes, expected) in recorded {
+        assert_eq!(count(bytes), expected, "{:.200}", String::from_utf8_lossy(bytes));
+    }
+    // Another agent may not name its answers: then they end with the results of their calls.
+    let text = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}"#;
+    let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}"#;
+    let synthetic = r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
+    assert_eq!(count([text, text, result, text, synthetic, text, result, result, text].join("\n").as_bytes()), 3);
+}
+
+#[test]
 fn a_tool_input_that_is_too_deep_is_kept_as_text() {
     let line = format!(
         r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"i","name":"T","input":{}{}}}]}}}}"#,
@@ -316,7 +337,7 @@ fn a_tool_input_that_is_too_deep_is_kept_as_text() {
         "]".repeat(5000)
     );
     let all = read(line.as_bytes());
-    let [Signal::Event(EventKind::ToolCall { input, .. })] = &all[..] else { panic!("{all:?}") };
+    let [Signal::RoundTrip, Signal::Event(EventKind::ToolCall { input, .. })] = &all[..] else { panic!("{all:?}") };
     assert!(input.as_str().unwrap().starts_with("[[[["));
 }
 
@@ -324,7 +345,7 @@ fn a_tool_input_that_is_too_deep_is_kept_as_text() {
 fn half_a_surrogate_pair_as_javascript_cuts_them_costs_one_character() {
     let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}"#;
     let all = read(line.as_bytes());
-    assert!(matches!(&all[..], [Signal::Event(EventKind::Text { text, .. })] if text == "cut \u{fffd}"));
+    assert!(matches!(&all[..], [Signal::RoundTrip, Signal::Event(EventKind::Text { text, .. })] if text == "cut \u{fffd}"));
 }
 
 /// A small generator of pseudo-random numbers (xorshift64*).

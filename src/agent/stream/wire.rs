@@ -43,6 +43,10 @@ shape! {
 #[serde(default)]
 pub(super) struct Message<'a> {
     #[serde(borrow)]
+    pub(super) id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) model: Raw<'a>,
+    #[serde(borrow)]
     pub(super) content: Blocks<'a>,
 }
 

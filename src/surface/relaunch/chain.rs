@@ -16,9 +16,10 @@ use crate::hints::Bell;
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::{End, Ended, Join};
 use crate::mailbox::{Folder, Mailbox, close};
+use crate::run::budget::Allowance;
 use crate::run::claim;
-use crate::run::costs::Allowance;
 use crate::run::detach;
+use crate::run::ending::Ending;
 use crate::run::launch::BASH_TIMEOUT;
 use crate::run::record::{Claimant, Run};
 use crate::run::recovery::{self, Recovered};
@@ -26,7 +27,8 @@ use crate::run::task::{self, Task};
 use crate::signals::{Signal, quoted};
 use crate::surface::program;
 use crate::time;
-use crate::watch::{gate, presence};
+use crate::watch::gate::Money;
+use crate::watch::presence;
 
 /// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
 const PATIENCE: Duration = Duration::from_secs(9 * 60);
@@ -115,14 +117,23 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
 /// Whether the tree's limits and today's budget let anything begin.
 fn may_begin(mailbox: &Mailbox, config: &Config, parent: Option<&WorkflowId>) -> Result<()> {
     if let Some(parent) = parent
-        && let Some((_, why)) = Allowance::of_tree(mailbox, config, parent)?.refusal()
+        && let Some(Ending::Refused { why, .. }) = Allowance::of_tree(mailbox, config, parent)?.refusal()
     {
         let hint = "end your turn and say what is missing; the operator can raise the limit and go on from there";
         return Err(Error::conflict(why, hint));
     }
-    let Some((until, why)) = gate::day_is_used_up(mailbox, config, time::now())? else { return Ok(()) };
-    let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
-    Err(Error::conflict(why, hint))
+    match Money::of(mailbox, config, time::now())? {
+        Money::Free => {}
+        Money::Spent(until, why) => {
+            let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+            return Err(Error::conflict(why, hint));
+        }
+        // The parent's own part among it: the child would wait for its parent, and the parent for its child.
+        Money::Reserved(why) => {
+            return Err(Error::conflict(why, "end your turn and say what is missing; a smaller limits.run_cost leaves room for children"));
+        }
+    }
+    Ok(())
 }
 
 fn begin(mailbox: &Mailbox, config: &Config, task: Task, waiting: Option<&InTurn<'_>>) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, Refused};
 use crate::run::detach;
+use crate::run::failure::Class;
 use crate::run::record::{self, Claimant, Run, State};
 use crate::run::recovery::{self, Recovered};
 use crate::run::status::{self, Standing};
@@ -36,15 +37,19 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
     }
 }
 
-/// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, or it was stopped. By hand that is now.
+/// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, it was stopped, or a
+/// limit was reached. By hand that is now.
 fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
         Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, *run, json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
         _ => {}
     }
-    match status::of(mailbox, workflow)?.state {
+    let now = status::of(mailbox, workflow)?;
+    match now.state {
         Standing::Interrupted => retry(mailbox, workflow, json),
+        // Whoever raised the limit goes on where it was.
+        Standing::Parked if now.failure.is_some_and(Class::is_limit) => retry(mailbox, workflow, json),
         _ => refusal(mailbox, workflow, refused),
     }
 }
