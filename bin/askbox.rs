@@ -1,10 +1,10 @@
-//! `askbox`: try it, set it up, find what is wrong.
+//! `askbox`: try it, set it up, find what is wrong, prune its history.
 
 use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{demo, doctor, init, program};
+use askbox::surface::{demo, doctor, gc, init, program};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -19,6 +19,7 @@ fn run(args: Askbox) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Gc(args) => gc::run(&args),
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::schema::write(&dir),

@@ -21,8 +21,10 @@ use rustix::io::Errno;
 use crate::error::{Error, IoContext, Result};
 
 mod folder;
+mod prune;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in, touch_folder};
+pub use prune::{Removed, remove_known, set_aside};
 
 /// How long a program waits for another one's short lock before it gives up.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
@@ -233,7 +235,7 @@ pub fn touch_now(path: &Path) -> Result<()> {
     file.set_modified(SystemTime::now()).io("date", path)
 }
 
-/// Removes what [`touch`] made: not synced.
+/// Removes what [`touch`] made, or what is over: not synced.
 pub fn untouch(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).io("remove", path),
@@ -364,6 +366,13 @@ impl Lock {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
         }
+    }
+
+    /// Whether the lock file is still the one of its name: whoever removes one holds it while he does.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
+        self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
     }
 
     /// The lock file.

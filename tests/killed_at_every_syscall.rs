@@ -190,6 +190,55 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
     });
 }
 
+/// Three rounds of one workflow that goes on, and all of another one: `gc` keeps nothing that is over.
+#[cfg(feature = "askbox")]
+#[test]
+fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
+    let setup = || {
+        let place = answered();
+        place.ok("relaunch", &["docs"]);
+        place.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+        let checkpoint = std::fs::File::options().write(true).open(place.mailbox().join("checkpoints/docs.json")).expect("saved");
+        checkpoint.set_modified(then).expect("a date");
+        for _ in 0..2 {
+            place.ok("ask-post", &["-w", "docs", "Again?"]);
+            place.ok("ask-answer", &["cancel", "docs"]);
+        }
+        for answer in ["a", "b"] {
+            place.ok("ask-post", &["-w", "lives", "Merge?", "-o", "a=A", "-o", "b=B"]);
+            place.ok("ask-answer", &["lives", answer]);
+            place.ok("relaunch", &["lives"]);
+        }
+        place.ok("ask-post", &["-w", "lives", "Next?"]);
+        place
+    };
+    let all = faults::files(&setup().mailbox()).len();
+    at_every_point(&setup, "askbox", &["gc", "--keep", "0s"], |place, when, _| {
+        let m = place.mailbox();
+        // A round that is there is there with its run; a workflow that is there is delivered or withdrawn, and can be asked.
+        for name in faults::names(&m.join("closed")) {
+            let round = json(&m.join("closed").join(&name));
+            let (id, question) = (round["workflow_id"].as_str().expect("an id"), round["question_id"].as_str().expect("an id"));
+            let runs = m.join("runs").join(id).join(question);
+            assert!(runs.is_dir(), "{when}: {name} has lost its folder");
+            assert!(round["closed"]["state"] != "delivered" || runs.join("1/run.json").exists(), "{when}: {name} has lost its run");
+            assert!(["delivered", "withdrawn", "pending"].contains(&place.state(id).as_str()), "{when}: {id} is {}", place.state(id));
+        }
+        assert_eq!(place.state("lives"), "pending", "{when}");
+        // Somebody asks while the killed one's traces lie there.
+        place.ok("ask-answer", &["lives", "go on"]);
+        place.ok("relaunch", &["lives"]);
+        place.ok("askbox", &["gc", "--keep", "0s"]);
+        for folder in ["closed", "runs", "workflows", "checkpoints"] {
+            let left: Vec<_> = std::fs::read_dir(m.join(folder)).expect("a folder").flatten().map(|e| e.file_name()).collect();
+            assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
+        }
+        assert_eq!(place.logged("shown "), 4, "{when}");
+    });
+    assert!(all > 20, "there was nothing to prune");
+}
+
 /// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
 /// was killed: the watcher brings it back.
 #[test]

@@ -109,7 +109,7 @@ struct Newest {
 /// The round that was begun last: a question is asked in the middle of a run, and may be over before it.
 fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
-    for round in list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow) {
+    for round in list::rounds_of(mailbox, workflow) {
         let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
         let begun = document.typed.asked_at().unwrap_or(closed.at);
@@ -179,7 +179,7 @@ pub fn kept(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
 }
 
 fn result_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("result.txt")
+    mailbox.runs_of_workflow(workflow).join("result.txt")
 }
 
 /// The rounds of a workflow in `running/`.

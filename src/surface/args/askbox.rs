@@ -7,13 +7,15 @@ use clap::{Args, Parser, Subcommand};
 use super::quick::Quick;
 use crate::surface::program::{Common, EXIT_CODES};
 
-/// Try askbox, set it up, and find what is wrong with it
+/// Try askbox, set it up, find what is wrong with it, and prune its history
 ///
 ///   $ askbox demo
 ///
 ///   $ askbox init
 ///
 ///   $ askbox doctor
+///
+///   $ askbox gc
 ///
 /// The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.
 #[derive(Debug, Parser)]
@@ -47,6 +49,18 @@ pub enum Command {
     ///
     ///   $ askbox doctor --json | jq -r '.findings[].mend'
     Doctor(Doctor),
+    /// Prune history: rounds that have been over for long, their runs, and all of workflows of which nothing else is left
+    ///
+    /// How long it is kept the configuration says (history.keep), or --keep; without either, everything is. What is pending,
+    /// answered, running, parked or awaited always stays, and what it leans on; so does, of a workflow that goes on, what is
+    /// needed to go on. Safe at any time, beside watchers and other gcs.
+    ///
+    ///   $ askbox gc --keep 90d --dry-run
+    ///
+    ///   $ askbox gc --keep 90d
+    ///   12 rounds that had been over for 90d went, with 9 workflows of which nothing is left and 3 checkpoints; 1.4 MiB are free again.
+    #[command(verbatim_doc_comment)]
+    Gc(Gc),
     /// Write the configuration file, with every key explained; or shell completions, or man pages
     ///
     ///   $ askbox init
@@ -85,6 +99,20 @@ pub struct Doctor {
     /// After how long an unanswered question is stale, such as 12h or 3d
     #[arg(long, value_name = "DURATION", default_value = "7d")]
     pub stale: String,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Gc {
+    /// How long what is over is kept, such as 30d; otherwise history.keep
+    #[arg(long, value_name = "DURATION")]
+    pub keep: Option<String>,
+    /// Say what would go, and leave it there
+    #[arg(long)]
+    pub dry_run: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
