@@ -438,6 +438,12 @@ mod tests {
         assert!(Lock::try_acquire(&path).unwrap().is_none());
         drop(lock);
         assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(lock.is_named());
+        fs::remove_file(&path).unwrap();
+        assert!(!lock.is_named());
+        drop(Lock::acquire(&path).unwrap());
+        assert!(!lock.is_named(), "another file of its name");
     }
 
     #[test]
