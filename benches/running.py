@@ -89,8 +89,8 @@ def history(table, many, rounds):
 
 
 def remember(m, count):
-    """Rounds that are over, ten of each workflow, with a folder each as rounds have that never ran. The files are links of a few:
-    their content is not what is measured, and a folder costs more to make than all of them."""
+    """Rounds that are over, ten of each workflow. The files are links of a few, and the rounds' own folders are left out: nobody
+    looks into them, and to make and remove a million takes an hour on some disks."""
     questions(m, 1, "old", checkpoint=False)
     bodies, body = m.folder / "bodies", (m.root / "pending" / "old0.json").read_bytes()
     bodies.mkdir()
@@ -105,7 +105,6 @@ def remember(m, count):
             os.mkdir(f"{m.root}/runs/{workflow}", 0o700)
             os.link(source, f"{m.root}/workflows/{workflow}.json")
             os.link(source, f"{m.root}/checkpoints/{workflow}.json")
-        os.mkdir(f"{m.root}/runs/{workflow}/{qid}", 0o700)
         os.link(source, f"{m.root}/closed/{workflow}.{qid}.json")
     out("sync")
 

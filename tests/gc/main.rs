@@ -119,6 +119,20 @@ fn what_was_over_for_long_enough_goes_without_a_trace_and_what_was_not_stays() {
     let round = place.round("taken-back");
     place.ok("ask-answer", &["cancel", "taken-back"]);
     age(&place, "taken-back", &round, 40);
+    // Changed lately, such as by a late answer; and a file that keeps an old time for what was over lately.
+    for id in ["changed", "young-dated"] {
+        let round = deliver(&place, id);
+        age(&place, id, &round, 40);
+        let path = closed(&place, id, &round);
+        let dated = path.symlink_metadata().unwrap().modified().unwrap();
+        match id {
+            "changed" => change(&path, |_| {}),
+            _ => change(&path, |d| d["closed"]["at"] = json!(chrono::Utc::now().to_rfc3339())),
+        }
+        if id == "young-dated" {
+            std::fs::File::options().write(true).open(path).unwrap().set_modified(dated).unwrap();
+        }
+    }
     let costs = faults::files(&place.mailbox().join("costs"));
     assert!(!costs.is_empty());
 
@@ -139,8 +153,9 @@ fn what_was_over_for_long_enough_goes_without_a_trace_and_what_was_not_stays() {
     assert!(report["bytes"].as_u64() > Some(0));
     assert_eq!(traces(&place, "old"), Vec::<PathBuf>::new());
     assert_eq!(traces(&place, "taken-back"), Vec::<PathBuf>::new());
-    let young: BTreeMap<_, _> = before.into_iter().filter(|(p, _)| p.to_string_lossy().contains("young")).collect();
-    assert!(young.len() > 8 && young.iter().all(|(path, bytes)| everything(&place).get(path) == Some(bytes)));
+    let stays = |path: &Path| ["young", "changed"].iter().any(|id| path.to_string_lossy().contains(id));
+    let young: BTreeMap<_, _> = before.into_iter().filter(|(p, _)| stays(p)).collect();
+    assert!(young.len() > 24 && young.iter().all(|(path, bytes)| everything(&place).get(path) == Some(bytes)));
     assert_eq!(faults::files(&place.mailbox().join("costs")), costs, "what was booked is changed");
     let audit = std::fs::read_to_string(place.mailbox().join("audit.jsonl")).unwrap();
     assert!(audit.contains(r#""event":"pruned","by":"askbox gc","why":"2 rounds, 2 workflows, 1 checkpoints""#), "{audit}");
