@@ -1,10 +1,10 @@
-//! `askbox`: try it, set it up, look at it, find what is wrong.
+//! `askbox`: try it, set it up, look at it, find what is wrong, prune its history.
 
 use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{agents, demo, doctor, init, program, tree};
+use askbox::surface::{agents, demo, doctor, gc, init, program, tree};
 
 fn main() -> ExitCode {
     // The demo's agent is launched with another program's arguments.
@@ -20,6 +20,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Tree(args) => tree::run(&args),
+        Command::Gc(args) => gc::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
         #[cfg(feature = "schema")]

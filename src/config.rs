@@ -43,6 +43,8 @@ pub struct Config {
     pub chain: Chain,
     /// `[notify]`
     pub notify: Notify,
+    /// `[history]`
+    pub history: History,
     /// `[log]`
     pub log: Log,
     /// `[metrics]`
@@ -320,6 +322,11 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("chain.max_depth", "8", "levels of a tree of workflows that start workflows, the first one included"),
     ("chain.max_children", "16", "for how many workflows one may wait at a time"),
     ("notify.command", "[]", "a program that tells the human: gets the event as its last argument, the question on standard input"),
+    (
+        "history.keep",
+        "\"\"",
+        "how long what is over is kept, such as \"90d\": `askbox gc` prunes what is older, and nothing else ever does; \"\" is for ever",
+    ),
     ("log.format", "\"text\"", "the watcher's log on standard error: \"text\", or \"json\" for one object a line"),
     ("metrics.file", "\"\"", "a file with the figures for Prometheus's textfile collector, replaced whenever they change; \"\" is none"),
 ];
@@ -492,6 +499,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     }
     lines
 }
+
+mod history;
+pub use history::History;
 
 #[cfg(test)]
 mod tests;

@@ -22,9 +22,11 @@ use rustix::io::Errno;
 use crate::error::{Error, IoContext, Result};
 
 mod folder;
+mod prune;
 mod sweep;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, touch_folder};
+pub use prune::{Removed, remove_known, set_aside};
 pub use sweep::{is_temporary_name, sweep};
 
 /// How long a program waits for another one's short lock before it gives up.
@@ -247,7 +249,7 @@ pub fn touch_now(path: &Path) -> Result<()> {
     file.set_modified(SystemTime::now()).io("date", path)
 }
 
-/// Removes what [`touch`] made: not synced.
+/// Removes what [`touch`] made, or what is over: not synced.
 pub fn untouch(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).io("remove", path),
@@ -393,6 +395,13 @@ impl Lock {
         }
     }
 
+    /// Whether the lock file is still the one of its name: whoever removes one holds it while he does.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
+        self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
+    }
+
     /// The lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -456,6 +465,12 @@ mod tests {
         assert!(Lock::try_acquire(&path).unwrap().is_none());
         drop(lock);
         assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(lock.is_named());
+        fs::remove_file(&path).unwrap();
+        assert!(!lock.is_named());
+        drop(Lock::acquire(&path).unwrap());
+        assert!(!lock.is_named(), "another file of its name");
     }
 
     #[test]

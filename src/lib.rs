@@ -12,7 +12,7 @@
 //! - Liveness is a held `flock`, never a PID.
 //!
 //! The rooms, from the top floor down; an arrow only ever points down:
-//! [`surface`] → [`watch`] → [`chain`] → [`run`], [`agent`] → [`mailbox`], [`checkpoint`] → [`disk`], [`id`].
+//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`], [`agent`] → [`mailbox`], [`checkpoint`] → [`disk`], [`id`].
 //!
 //! # Limitations
 //! One machine, one user: the mailbox lies on a filesystem whose `rename` and `flock` work, and belongs to the user who runs every
@@ -33,6 +33,8 @@ pub mod time;
 pub mod agent;
 #[cfg(feature = "relaunch")]
 pub mod config;
+#[cfg(feature = "relaunch")]
+pub mod gc;
 #[cfg(feature = "relaunch")]
 pub mod hints;
 #[cfg(feature = "relaunch")]

@@ -190,6 +190,68 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
     });
 }
 
+/// Three rounds of one workflow that goes on, and all of another one: `gc` keeps nothing that is over.
+#[cfg(feature = "askbox")]
+#[test]
+fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
+    let setup = || {
+        let place = answered();
+        place.ok("relaunch", &["docs"]);
+        place.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+        let checkpoint = std::fs::File::options().write(true).open(place.mailbox().join("checkpoints/docs.json")).expect("saved");
+        checkpoint.set_modified(then).expect("a date");
+        for _ in 0..2 {
+            place.ok("ask-post", &["-w", "docs", "Again?"]);
+            place.ok("ask-answer", &["cancel", "docs"]);
+        }
+        for answer in ["a", "b"] {
+            place.ok("ask-post", &["-w", "lives", "Merge?", "-o", "a=A", "-o", "b=B"]);
+            place.ok("ask-answer", &["lives", answer]);
+            place.ok("relaunch", &["lives"]);
+        }
+        for (path, _) in faults::files(&place.mailbox().join("runs/lives")).into_iter().filter(|(p, _)| p.ends_with("run.json")) {
+            let mut run = json(&path);
+            run["cost_usd"] = 1.5.into();
+            std::fs::write(path, run.to_string()).expect("writable");
+        }
+        place.ok("ask-post", &["-w", "lives", "Next?"]);
+        place
+    };
+    // What a limit counts: what was carried over, and the runs that were not.
+    let spent = |place: &Place| {
+        let record = json(&place.mailbox().join("workflows/lives.json"));
+        let counted: Vec<&str> = record["pruned"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let runs = faults::files(&place.mailbox().join("runs/lives")).into_keys().filter(|p| p.ends_with("run.json")).map(|p| json(&p));
+        let left = runs.filter(|r| r["question_id"].as_str().is_none_or(|id| !counted.contains(&id)));
+        record["pruned_cost_usd"].as_f64().unwrap_or_default() + left.filter_map(|r| r["cost_usd"].as_f64()).sum::<f64>()
+    };
+    at_every_point(&setup, "askbox", &["gc", "--keep", "0s"], |place, when, _| {
+        let m = place.mailbox();
+        // A round that is there is there with its run; a workflow that is there is delivered or withdrawn, and can be asked.
+        for name in faults::names(&m.join("closed")) {
+            let round = json(&m.join("closed").join(&name));
+            let (id, question) = (round["workflow_id"].as_str().expect("an id"), round["question_id"].as_str().expect("an id"));
+            let runs = m.join("runs").join(id).join(question);
+            assert!(runs.is_dir(), "{when}: {name} has lost its folder");
+            assert!(round["closed"]["state"] != "delivered" || runs.join("1/run.json").exists(), "{when}: {name} has lost its run");
+            assert!(["delivered", "withdrawn", "pending"].contains(&place.state(id).as_str()), "{when}: {id} is {}", place.state(id));
+        }
+        assert_eq!((place.state("lives").as_str(), spent(place)), ("pending", 3.0), "{when}");
+        place.ok("askbox", &["gc", "--keep", "0s"]);
+        assert_eq!((place.state("lives").as_str(), spent(place)), ("pending", 3.0), "{when}, and the next one");
+        // Somebody asks while the killed one's traces lie there.
+        place.ok("ask-answer", &["lives", "go on"]);
+        place.ok("relaunch", &["lives"]);
+        place.ok("askbox", &["gc", "--keep", "0s"]);
+        for folder in ["closed", "runs", "workflows", "checkpoints"] {
+            let left: Vec<_> = std::fs::read_dir(m.join(folder)).expect("a folder").flatten().map(|e| e.file_name()).collect();
+            assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
+        }
+        assert_eq!(place.logged("shown "), 4, "{when}");
+    });
+}
+
 /// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
 /// was killed: the watcher brings it back.
 #[test]

@@ -126,15 +126,17 @@ fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
         std::fs::File::options().write(true).open(&path).and_then(|f| f.set_modified(at)).expect("its time");
         path
     };
-    let left = ["pending/.tmpAbc123", "closed/.tmp000000", ".tmpZZZZZZ", &format!("{attempt}/.tmpqwerty")].map(|name| put(name, hour));
-    let mut kept =
-        ["pending/.tmp-notes", "pending/.tmpAbc1234", "pending/tmpAbc123", "checkpoints/.swp"].map(|name| put(name, hour)).to_vec();
-    kept.push(put("pending/.tmpyoung1", std::time::SystemTime::now() - Duration::from_secs(3000)));
-    kept.push(put("answered/.tmpopened", hour));
+    let left = ["pending/.tmp0a1b2c3d4e5f", "closed/.tmp000000000000", ".tmpffffffffffff", &format!("{attempt}/.tmp0123456789ab")]
+        .map(|name| put(name, hour));
+    let mut kept = ["pending/.tmp-notes", "pending/.tmp0a1b2c3d4e5f6", "pending/tmp0a1b2c3d4e5f", "checkpoints/.swp"]
+        .map(|name| put(name, hour))
+        .to_vec();
+    kept.push(put("pending/.tmp0a1b2c3d0000", std::time::SystemTime::now() - Duration::from_secs(3000)));
+    kept.push(put("answered/.tmp0a1b2c3d0001", hour));
     let _writer = std::fs::File::open(kept.last().expect("it is there")).expect("it opens");
     let outside = place.root.join("outside");
     std::fs::write(&outside, "x").expect("a file");
-    let link = place.mailbox().join("closed/.tmplink00");
+    let link = place.mailbox().join("closed/.tmp0a1b2c3d0002");
     std::os::unix::fs::symlink(&outside, &link).expect("a link");
     kept.extend([outside, link]);
     // Also the names have to be still for a while.

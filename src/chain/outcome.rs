@@ -103,8 +103,7 @@ fn stand(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Stand> {
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
-    let closed = list::round_names(mailbox, Folder::Closed).filter(|r| r.workflow == *workflow);
-    over(mailbox, workflow, waits, closed)
+    over(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
 }
 
 /// The same, where no round is open.
@@ -217,7 +216,7 @@ pub fn kept(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
 }
 
 fn result_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("result.txt")
+    mailbox.runs_of_workflow(workflow).join("result.txt")
 }
 
 /// The rounds of a workflow in `running/`.

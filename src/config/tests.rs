@@ -25,6 +25,7 @@ fn the_written_template_reads_back_with_every_key_uncommented() {
     assert_eq!(toml::to_string(&loaded.config.limits).unwrap(), toml::to_string(&plain.limits).unwrap());
     assert_eq!(toml::to_string(&loaded.config.log).unwrap(), toml::to_string(&plain.log).unwrap());
     assert_eq!(toml::to_string(&loaded.config.metrics).unwrap(), toml::to_string(&plain.metrics).unwrap());
+    assert_eq!((loaded.config.history.keep, plain.history.keep), (None, None));
     assert_eq!(loaded.config.runner(None).unwrap(), plain.runner(None).unwrap());
 }
 
@@ -37,6 +38,8 @@ fn a_wrong_value_names_its_line() {
     assert!(read("[limits]\ntree_cost = -0.1\n").is_err() && read("[limits]\ntree_time = 'long'\n").is_err());
     assert_eq!(read("[limits]\nday_cost = 3\n").unwrap().config.limits.day_cost, 3.0);
     assert!(read("[runner]\ndefault = 'codex'\n").is_err());
+    assert!(read("[history]\nkeep = 'long'\n").unwrap_err().to_string().contains("line 2"));
+    assert_eq!(read("[history]\nkeep = '2h'\n").unwrap().config.history.keep, Some(Span(Duration::from_secs(7200))));
 }
 
 #[test]

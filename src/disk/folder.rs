@@ -42,6 +42,18 @@ pub fn sync_names(path: &Path) -> Result<()> {
     })
 }
 
+/// [`create_folder`] without a sync: for what can be found out another way. Two levels at most are missing.
+pub fn touch_folder(path: &Path) -> Result<()> {
+    let make = |path: &Path| match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.io("create", path),
+    };
+    match make(path) {
+        Err(e) if e.is_missing_file() => make(parent(path)?).and_then(|()| make(path)),
+        other => other,
+    }
+}
+
 /// Checks that `path` is a folder of ours, no link, and that nobody else may write into it.
 ///
 /// # Errors

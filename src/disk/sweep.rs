@@ -6,17 +6,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::TEMPORARY_PREFIX;
+use super::{TEMPORARY_DIGITS, TEMPORARY_PREFIX};
 
-/// The characters behind the prefix.
-const RANDOM: usize = 6;
 /// Nobody has touched its name for so long either: an exchange leaves the old file there for a moment.
 const STILL: Duration = Duration::from_secs(10);
 
 /// Whether it is a name that [`super::create`] and its like give while they write.
 #[must_use]
 pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|rest| rest.len() == TEMPORARY_DIGITS && rest.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Removes the temporary files in a folder, and `depth` levels below it, that were written longer ago than `age` and that no
@@ -76,15 +74,18 @@ mod tests {
 
     #[test]
     fn only_our_own_temporary_names_are_swept() {
-        for name in [".tmpa1B2c3", ".tmp000000"] {
+        for name in [".tmp0a1b2c3d4e5f", ".tmp000000000000"] {
             assert!(is_temporary_name(name), "{name}");
         }
-        for name in [".tmp", ".tmpa1B2c", ".tmpa1B2c3d", ".tmpa1B-c3", ".tmpretired.w.q", "tmpa1B2c3", ".tmpa1B2é", "x.tmpa1B2c3"] {
+        for name in
+            [".tmp", ".tmp0a1b2c3d4e5", ".tmp0a1b2c3d4e5f6", ".tmp0a1b2c3d4-5f", ".tmpretired.w.q", "tmp0a1b2c3d4e5f", "x.tmp0a1b2c3d4e5f"]
+        {
             assert!(!is_temporary_name(name), "{name}");
         }
         let folder = tempfile::tempdir().unwrap();
-        let made = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder.path()).unwrap();
-        let name = made.path().file_name().unwrap().to_str().unwrap();
-        assert!(is_temporary_name(name), "the library names them otherwise: {name}");
+        let path = folder.path().join("a.json");
+        let _staged = crate::disk::stage(&path, b"{}").unwrap();
+        let made = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().file_name();
+        assert!(is_temporary_name(made.to_str().unwrap()), "{made:?}");
     }
 }

@@ -6,6 +6,7 @@ use super::answer::{Answer, AnswerValue};
 use super::audit::{self, Entry};
 use super::intake;
 use super::layout::{Folder, Mailbox, WorkflowLock};
+use super::list;
 use super::question::{Closed, Closing, OnExpiry, QuestionDocument};
 use super::timers;
 use crate::disk::{self, Placed};
@@ -112,6 +113,7 @@ pub fn from_pending(
     document.typed.question_id = Some(round.question);
     document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
     document.update()?;
+    note(mailbox, &round)?;
     disk::replace(&mailbox.document(Folder::Pending, lock.workflow()), &document.to_bytes())?;
     finish(mailbox, Folder::Pending, &round)?;
     timers::disarm(mailbox, &document.typed, &round);
@@ -158,8 +160,16 @@ fn audited(mailbox: &Mailbox, round: &RoundId, closing: Closing) {
     audit::record(mailbox, Entry::of(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
 }
 
+/// Gives a round that never ran its folder in `runs/`, by which its workflow's history is found. Not synced by itself.
+fn note(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    disk::touch_folder(&mailbox.runs_of(round))
+}
+
 /// The rename that closes a round whose document says how it ended.
 pub fn finish(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
+    if from == Folder::Pending {
+        note(mailbox, round)?;
+    }
     let path = match from {
         Folder::Pending | Folder::Answered => mailbox.document(from, &round.workflow),
         _ => mailbox.round(from, round),
@@ -191,8 +201,8 @@ pub fn keep_late_answer(mailbox: &Mailbox, found: &Found, reply: Answer) -> Resu
     Ok(())
 }
 
-/// Every round of a workflow that can be read, in the order of a round's life, the closed ones by time.
-/// Reads the names of the whole `closed/` folder: for people, not for the hot path.
+/// Every round of a workflow that can be read, in the order of a round's life, the closed ones by time. Costs as much as the
+/// workflow has rounds, however many others there are.
 #[must_use]
 pub fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
@@ -208,13 +218,18 @@ pub fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Found> {
             add(folder, round, document);
         }
     }
-    for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
-        for round in super::list::round_names(mailbox, folder).filter(|r| r.workflow == *workflow) {
+    let mut look = |folder, rounds: &mut dyn Iterator<Item = RoundId>| {
+        for round in rounds.filter(|r| r.workflow == *workflow) {
             if let Ok(document) = intake::read_round_file(&mailbox.round(folder, &round)) {
                 add(folder, round, document);
             }
         }
+    };
+    for folder in [Folder::Running, Folder::Parked] {
+        look(folder, &mut list::round_names(mailbox, folder));
     }
+    // Only what is open is few.
+    look(Folder::Closed, &mut list::rounds_of(mailbox, workflow));
     let place =
         |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
     found.sort_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.round.clone()));

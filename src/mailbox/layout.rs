@@ -25,7 +25,8 @@ pub enum Folder {
     Checkpoints,
     /// `WORKFLOW.json`: parent, session, cwd.
     Workflows,
-    /// `WORKFLOW/QUESTION/ATTEMPT/`: `run.json`, `events.jsonl`, `stderr.log`, `lock`.
+    /// `WORKFLOW/QUESTION/ATTEMPT/`: `run.json`, `events.jsonl`, `stderr.log`, `lock`. Every round that has left `pending/` for
+    /// a run or for `closed/` has its folder here: so the rounds of one workflow are found without a look at all there are.
     Runs,
     /// Empty files whose names say when to look at what: hints, rebuilt from the documents.
     Timers,
@@ -160,10 +161,16 @@ impl Mailbox {
         self.folder(folder).join(round.file_name())
     }
 
+    /// `runs/WORKFLOW`.
+    #[must_use]
+    pub fn runs_of_workflow(&self, workflow: &WorkflowId) -> PathBuf {
+        self.folder(Folder::Runs).join(workflow.as_str())
+    }
+
     /// `runs/WORKFLOW/QUESTION`.
     #[must_use]
     pub fn runs_of(&self, round: &RoundId) -> PathBuf {
-        self.folder(Folder::Runs).join(round.workflow.as_str()).join(round.question.to_string())
+        self.runs_of_workflow(&round.workflow).join(round.question.to_string())
     }
 
     /// `audit.jsonl`.

@@ -42,6 +42,19 @@ pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = Ro
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
 }
 
+/// The rounds of one workflow that have a folder in `runs/`: all that were claimed or closed. Costs as much as it has rounds.
+pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {
+    let folder = mailbox.runs_of_workflow(workflow);
+    // No link is followed.
+    let own = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
+    let entries = own.then(|| std::fs::read_dir(folder)).and_then(std::io::Result::ok);
+    let questions = entries.into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    questions.map({
+        let workflow = workflow.clone();
+        move |question| RoundId { workflow: workflow.clone(), question }
+    })
+}
+
 /// One entry of the inbox.
 #[derive(Debug)]
 pub struct Pending {

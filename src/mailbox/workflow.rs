@@ -8,7 +8,7 @@ use super::layout::{Folder, Mailbox, WorkflowLock};
 use crate::disk;
 use crate::document::Document;
 use crate::error::Result;
-use crate::id::{SessionId, WorkflowId};
+use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::time::Time;
 
 /// The largest workflow record, in bytes.
@@ -50,9 +50,19 @@ pub struct Workflow {
     /// The agent's permission mode, as its stream told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// US dollars of its rounds that `askbox gc` pruned: they go on counting for its limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pruned_cost_usd: f64,
+    /// Rounds that are counted there and that may still be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pruned: Vec<QuestionId>,
     /// When it was first run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Time>,
+}
+
+fn is_zero(cost: &f64) -> bool {
+    *cost == 0.0
 }
 
 /// Reads a workflow's record; `None` where it was never run.
@@ -80,6 +90,8 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             model: None,
             cancelled: None,
             permission_mode: None,
+            pruned_cost_usd: 0.0,
+            pruned: Vec::new(),
             created: Some(crate::time::now()),
         })?,
     };

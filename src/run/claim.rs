@@ -45,7 +45,7 @@ pub enum Refused {
 /// the round has no name, and after it the answer may be quicker than any lock.
 #[must_use]
 pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathBuf {
-    mailbox.folder(Folder::Runs).join(workflow.as_str()).join("waiter")
+    mailbox.runs_of_workflow(workflow).join("waiter")
 }
 
 /// Claims the answered round of `workflow`.

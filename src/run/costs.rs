@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{Event, EventKind, Tokens};
 use super::record::{self, Run};
-use super::used;
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, WorkflowLock, list, workflow};
 use crate::time::Time;
 
 /// One turn, as it was booked.
@@ -163,7 +162,34 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 
 /// US dollars of a workflow, all its rounds.
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
-    used::rounds(mailbox, workflow)?.iter().try_fold(0.0, |sum, round| Ok(sum + of_round(mailbox, round)?.unwrap_or(0.0)))
+    let (mut sum, counted) = workflow::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
+    for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
+        sum += of_round(mailbox, &round)?.unwrap_or(0.0);
+    }
+    Ok(sum)
+}
+
+/// Keeps what rounds have cost that are about to be pruned, so that the workflow's limit goes on counting them. Their ids are
+/// kept as long as they are there: doing it again counts none of them twice.
+pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Result<()> {
+    let counted = workflow::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
+    let (mut sum, mut ids) = (0.0, Vec::new());
+    for round in rounds.iter().filter(|r| !counted.contains(&r.question)) {
+        if let Some(cost) = of_round(mailbox, round)?.filter(|c| *c > 0.0) {
+            sum += cost;
+            ids.push(round.question);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let is_there = |question: &QuestionId| mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }).exists();
+    workflow::update(mailbox, lock, |w| {
+        w.pruned.retain(is_there);
+        w.pruned.extend(ids);
+        w.pruned_cost_usd += sum;
+    })
+    .map(drop)
 }
 
 /// Books what a supervisor that died had recorded and not booked; returns what the attempt has cost.

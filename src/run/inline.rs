@@ -25,12 +25,17 @@ pub struct Waiter {
 /// Begins to wait; must be called before the answer can come, that is: before the post.
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
     let path = claim::waiter_path(mailbox, workflow);
-    if let Some(folder) = path.parent() {
-        disk::create_folder(folder)?;
+    // A gc that prunes the workflow may remove folder and file right now: then once more.
+    for _ in 0..100 {
+        disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
+        match Lock::try_acquire(&path) {
+            Ok(Some(lock)) if lock.is_named() => return Ok(Waiter { _lock: lock }),
+            Ok(None) if path.exists() => break,
+            Err(e) if !e.is_missing_file() => return Err(e),
+            _ => {}
+        }
     }
-    let lock = Lock::try_acquire(&path)?
-        .ok_or_else(|| Error::conflict(format!("somebody waits for the answer of {workflow} already"), "let that one have it"))?;
-    Ok(Waiter { _lock: lock })
+    Err(Error::conflict(format!("somebody waits for the answer of {workflow} already"), "let that one have it"))
 }
 
 impl Waiter {

@@ -263,8 +263,7 @@ fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     // Before the rounds: what ends a wait makes a round first.
     let waits = awaits::of_parent(mailbox, workflow)?;
-    let found = close::latest_round(mailbox, workflow)
-        .ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"))?;
+    let found = close::latest_round(mailbox, workflow).ok_or_else(|| unknown(workflow))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     if let Some(round) = running
         && matches!(found.folder, Folder::Pending | Folder::Answered)
@@ -280,6 +279,15 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
     // What it said when it ended its turn is no result.
     Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
+}
+
+/// There is no such workflow, or none any more.
+#[must_use]
+pub fn unknown(workflow: &WorkflowId) -> Error {
+    Error::not_found(
+        format!("nothing is known of {workflow}"),
+        "see what is: relaunch status; what had been over for longer than history.keep, `askbox gc` may have pruned",
+    )
 }
 
 fn blank(workflow: &WorkflowId) -> Status {

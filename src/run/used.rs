@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::costs;
 use super::record::{self, Run, State};
 use crate::disk::Lock;
-use crate::error::{IoContext, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, lineage};
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::mailbox::{Mailbox, lineage, list};
 use crate::time::{self, Time};
 
 /// The tree that a workflow belongs to: its root, and all that belong to it.
@@ -38,7 +38,7 @@ impl Tree {
         let now = time::now();
         let mut spans = Vec::new();
         for member in &self.members {
-            for round in rounds(mailbox, member)? {
+            for round in list::rounds_of(mailbox, member) {
                 for attempt in record::attempts(mailbox, &round)? {
                     match record::read(mailbox, &round, attempt) {
                         Err(e) if e.is_missing_file() => {}
@@ -49,17 +49,6 @@ impl Tree {
         }
         Ok(union(spans))
     }
-}
-
-/// The rounds of a workflow that were ever run.
-pub(super) fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<RoundId>> {
-    let path = mailbox.folder(Folder::Runs).join(workflow.as_str());
-    let entries = match std::fs::read_dir(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", &path)?,
-    };
-    let questions = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    Ok(questions.map(|question| RoundId { workflow: workflow.clone(), question }).collect())
 }
 
 /// From an attempt's launch to its end. Of one whose supervisor died, only the time to its last event is known: its end was

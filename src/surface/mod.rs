@@ -12,6 +12,8 @@ pub mod demo;
 #[cfg(feature = "askbox")]
 pub mod doctor;
 pub mod edit;
+#[cfg(feature = "askbox")]
+pub mod gc;
 #[cfg(feature = "inbox")]
 pub mod inbox;
 #[cfg(feature = "askbox")]

@@ -241,6 +241,8 @@ pub fn program_path(program: &str) -> &'static str {
         "ask-answer" => env!("CARGO_BIN_EXE_ask-answer"),
         "checkpoint" => env!("CARGO_BIN_EXE_checkpoint"),
         "relaunch" => env!("CARGO_BIN_EXE_relaunch"),
+        #[cfg(feature = "askbox")]
+        "askbox" => env!("CARGO_BIN_EXE_askbox"),
         other => panic!("no program {other}"),
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use super::quick::Quick;
 use crate::surface::program::{Common, EXIT_CODES};
 
-/// Try askbox, set it up, look at its trees of workflows, and find what is wrong with it
+/// Try askbox, set it up, look at its trees of workflows, find what is wrong with it, and prune its history
 ///
 ///   $ askbox demo
 ///
@@ -18,6 +18,8 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///   $ askbox tree
 ///
 ///   $ askbox agents list
+///
+///   $ askbox gc
 ///
 /// The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.
 #[derive(Debug, Parser)]
@@ -64,6 +66,18 @@ pub enum Command {
     ///
     /// A state is a word of `relaunch status --help`; of what is over it is how it ended: finished, failed, cancelled or expired.
     Tree(Tree),
+    /// Prune history: rounds that have been over for long, their runs, and all of workflows of which nothing else is left
+    ///
+    /// How long it is kept the configuration says (history.keep), or --keep; without either, everything is. What is pending,
+    /// answered, running, parked or awaited always stays, and what it leans on; so does, of a workflow that goes on, what is
+    /// needed to go on. Safe at any time, beside watchers and other gcs.
+    ///
+    ///   $ askbox gc --keep 90d --dry-run
+    ///
+    ///   $ askbox gc --keep 90d
+    ///   12 rounds that had been over for 90d went, with 9 workflows of which nothing is left and 3 checkpoints; 1.4 MiB are free again.
+    #[command(verbatim_doc_comment)]
+    Gc(Gc),
     /// Write the configuration file, with every key explained; or shell completions, or man pages
     ///
     ///   $ askbox init
@@ -172,6 +186,20 @@ pub struct Tree {
     /// Keep the view up to date until Ctrl-C; with --json, one object for every change
     #[arg(short, long)]
     pub follow: bool,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Gc {
+    /// How long what is over is kept, such as 30d; otherwise history.keep
+    #[arg(long, value_name = "DURATION")]
+    pub keep: Option<String>,
+    /// Say what would go, and leave it there
+    #[arg(long)]
+    pub dry_run: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

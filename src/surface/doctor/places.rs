@@ -211,6 +211,10 @@ fn leftovers(ward: &mut Ward, folder: &Path, depth: usize) {
         }
         let since = time::human(age(&path));
         match unretired(&path, &name) {
+            _ if name.starts_with(crate::gc::GONE) => {
+                let said = format!("{since} ago a gc was killed while it pruned this");
+                ward.find("half_done", ward.shown(&path), said, ward.command("askbox gc"));
+            }
             Some(target) => {
                 let said = format!("a question that was moved aside {since} ago and not put back");
                 ward.find("half_done", ward.shown(&path), said, format!("mv -n {} {}", word(&path), word(&target)));

@@ -179,6 +179,11 @@ fn claimed(ward: &mut Ward, mailbox: &Mailbox, folder: Folder, round: &RoundId) 
         Err(error) => return unreadable(ward, &path, &error),
     };
     if folder == Folder::Closed {
+        let runs = mailbox.runs_of(round);
+        if runs.symlink_metadata().is_err() {
+            let said = "it is closed, and its workflow does not know it: it has no folder in runs/";
+            ward.find("unlisted", ward.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
+        }
         return;
     }
     let id = &round.workflow;

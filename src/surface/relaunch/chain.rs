@@ -23,6 +23,7 @@ use crate::run::ending::Ending;
 use crate::run::launch::BASH_TIMEOUT;
 use crate::run::record::{Claimant, Run};
 use crate::run::recovery::{self, Recovered};
+use crate::run::status;
 use crate::run::task::{self, Task};
 use crate::signals::{Signal, quoted};
 use crate::surface::program;
@@ -218,7 +219,7 @@ pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, j
     let deadline = Instant::now() + patience(timeout)?;
     let known = outcome::own(mailbox, workflow)? != outcome::Own::Unknown;
     if !known && close::latest_round(mailbox, workflow).is_none() {
-        return Err(Error::not_found(format!("nothing is known of {workflow}"), "see what is: relaunch status"));
+        return Err(status::unknown(workflow));
     }
     let mut started = false;
     let drive = || {

@@ -1,0 +1,126 @@
+//! Removing what is over. Nothing here is synced: after a power cut something may be there again, in part, and goes the next
+//! time. No link is followed, and only files whose names are known are removed.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{parent, rename_noreplace};
+use crate::error::{Error, IoContext, Result};
+
+/// Gives a file another name in one step, never replacing; `false` where it is gone.
+///
+/// # Errors
+/// Where the other name is taken, and where the system refuses.
+pub fn set_aside(from: &Path, to: &Path) -> Result<bool> {
+    match rename_noreplace(from, to) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true).io("move", from),
+    }
+}
+
+/// What [`remove_known`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removed {
+    /// On the disk, of the files that went.
+    pub bytes: u64,
+    /// The folder is gone; otherwise something lies in it that is not known.
+    pub whole: bool,
+}
+
+/// Removes from the folder `path` every plain file and pipe that `known` knows, and every folder in it that it knows in the
+/// same way; then the folder itself, if nothing is left. `known` is told how deep a name lies, the name, and whether it is a
+/// folder. A folder that does not exist is gone.
+pub fn remove_known(path: &Path, known: &dyn Fn(usize, &str, bool) -> bool) -> Result<Removed> {
+    let mut removed = Removed { bytes: 0, whole: true };
+    let name = path.file_name().ok_or_else(|| Error::failed(format!("{} has no name", path.display()), "name a folder"))?;
+    let above = match open(None, parent(path)?) {
+        Err(Errno::NOENT) => return Ok(removed),
+        other => other.map_err(io::Error::from).io("open", parent(path)?)?,
+    };
+    removed.whole = clear(&above, Path::new(name), 0, known, &mut removed.bytes).map_err(io::Error::from).io("remove", path)?;
+    Ok(removed)
+}
+
+/// A folder itself, never one that a link leads to.
+fn open(above: Option<&OwnedFd>, name: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match above {
+        Some(above) => rustix::fs::openat(above, name, flags, Mode::empty()),
+        None => rustix::fs::open(name, flags, Mode::empty()),
+    }
+}
+
+fn clear(
+    above: &OwnedFd,
+    name: &Path,
+    depth: usize,
+    known: &dyn Fn(usize, &str, bool) -> bool,
+    bytes: &mut u64,
+) -> rustix::io::Result<bool> {
+    let folder = match open(Some(above), name) {
+        Err(Errno::NOENT) => return Ok(true),
+        Err(Errno::LOOP | Errno::NOTDIR) => return Ok(false),
+        other => other?,
+    };
+    let mut whole = true;
+    let entries = rustix::fs::Dir::read_from(&folder)?.collect::<rustix::io::Result<Vec<_>>>()?;
+    for entry in entries.iter().map(|e| e.file_name()).filter(|n| !matches!(n.to_bytes(), b"." | b"..")) {
+        let meta = match rustix::fs::statat(&folder, entry, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            other => other?,
+        };
+        let kind = FileType::from_raw_mode(meta.st_mode);
+        let is_known = |is_folder| entry.to_str().is_ok_and(|name| known(depth, name, is_folder));
+        if kind.is_dir() && is_known(true) {
+            whole &= clear(&folder, Path::new(std::ffi::OsStr::new(entry.to_str().unwrap_or_default())), depth + 1, known, bytes)?;
+        } else if (kind.is_file() || kind.is_fifo()) && is_known(false) {
+            match rustix::fs::unlinkat(&folder, entry, AtFlags::empty()) {
+                Err(Errno::NOENT) => {}
+                other => other?,
+            }
+            *bytes += u64::try_from(meta.st_blocks).unwrap_or_default() * 512;
+        } else {
+            whole = false;
+        }
+    }
+    if !whole {
+        return Ok(false);
+    }
+    match rustix::fs::unlinkat(above, name, AtFlags::REMOVEDIR) {
+        Err(Errno::NOENT) => Ok(true),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_not_known_stays_and_no_link_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (round, elsewhere) = (place.path().join("runs/q"), place.path().join("elsewhere"));
+        fs::create_dir_all(round.join("1")).unwrap();
+        fs::create_dir_all(elsewhere.join("1")).unwrap();
+        fs::write(elsewhere.join("1/run.json"), "theirs").unwrap();
+        fs::write(round.join("1/run.json"), "ours").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, round.join("2")).unwrap();
+        let known = |depth: usize, name: &str, is_folder: bool| if is_folder { depth == 0 } else { name == "run.json" };
+        assert!(!remove_known(&round, &known).unwrap().whole);
+        assert!(!round.join("1").exists() && round.join("2").symlink_metadata().is_ok() && elsewhere.join("1/run.json").exists());
+        fs::remove_file(round.join("2")).unwrap();
+        assert!(remove_known(&round, &known).unwrap().whole && !round.exists());
+        // Neither is the folder itself reached through a link.
+        std::os::unix::fs::symlink(&elsewhere, place.path().join("runs/link")).unwrap();
+        assert!(!remove_known(&place.path().join("runs/link"), &known).unwrap().whole);
+        assert!(remove_known(&place.path().join("runs/link/1"), &known).is_err());
+        assert!(elsewhere.join("1/run.json").exists());
+        assert!(remove_known(&place.path().join("never/was"), &known).unwrap().whole);
+    }
+}

@@ -1,0 +1,74 @@
+//! What is not over, and what it leans on.
+
+use std::collections::BTreeSet;
+
+use crate::chain::tree;
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, awaits, intake, list};
+use crate::run::claim;
+
+/// The workflows that are not over, as they were when gc began.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    /// Something of theirs is pending, answered, running, parked or awaited, or they wait themselves.
+    workflows: BTreeSet<WorkflowId>,
+    /// Those in whose runs they were begun: an answer may have to resume such a session.
+    above: BTreeSet<WorkflowId>,
+}
+
+impl Open {
+    pub(super) fn of(mailbox: &Mailbox) -> Result<Self> {
+        let (mut workflows, mut parents) = (BTreeSet::new(), BTreeSet::new());
+        for folder in [Folder::Pending, Folder::Answered] {
+            for workflow in list::workflows(mailbox, folder)? {
+                parents.extend(intake::read_round_file(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
+                workflows.insert(workflow);
+            }
+        }
+        for folder in [Folder::Running, Folder::Parked] {
+            for round in list::round_names(mailbox, folder) {
+                parents.extend(intake::read_round_file(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
+                workflows.insert(round.workflow);
+            }
+        }
+        // A question that is being retired, or that a crash left so.
+        let retired = list::hidden_names(mailbox, Folder::Pending)?;
+        workflows.extend(
+            retired.iter().filter_map(|n| Some(RoundId::from_file_name(&format!("{}.json", n.rsplit_once("retired.")?.1))?.workflow)),
+        );
+        for parent in awaits::parents(mailbox)? {
+            workflows.extend(awaits::of_parent(mailbox, &parent)?.into_iter().map(|w| w.typed.child));
+            workflows.insert(parent);
+        }
+        let mut above = BTreeSet::new();
+        for workflow in workflows.iter().chain(&parents) {
+            // A record that cannot be read has no parent that could be kept.
+            above.extend(tree::ancestors(mailbox, workflow).unwrap_or_default());
+        }
+        above.extend(parents);
+        Ok(Self { workflows, above })
+    }
+
+    /// Whether a workflow, or one that it belongs to or that leans on it, was not over when gc began.
+    pub(super) fn concerns(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+        if self.workflows.contains(workflow) || self.above.contains(workflow) {
+            return Ok(true);
+        }
+        Ok(tree::ancestors(mailbox, workflow)?.iter().any(|a| self.workflows.contains(a)))
+    }
+}
+
+/// Whether a workflow is not over now. The caller holds its lock.
+pub(super) fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+    let there = |folder| mailbox.document(folder, workflow).symlink_metadata().is_ok();
+    if there(Folder::Pending) || there(Folder::Answered) {
+        return Ok(true);
+    }
+    let claimed = |round: &RoundId| [Folder::Running, Folder::Parked].iter().any(|f| mailbox.round(*f, round).symlink_metadata().is_ok());
+    if list::rounds_of(mailbox, workflow).any(|round| claimed(&round)) || !awaits::of_parent(mailbox, workflow)?.is_empty() {
+        return Ok(true);
+    }
+    Lock::is_held(&claim::waiter_path(mailbox, workflow))
+}

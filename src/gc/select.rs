@@ -1,0 +1,120 @@
+//! Which rounds of a workflow go.
+
+use std::collections::BTreeSet;
+
+use super::{Gc, named, open};
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::{QuestionId, RoundId};
+use crate::mailbox::question::Closed;
+use crate::mailbox::{Folder, Question, WorkflowLock, intake, list};
+use crate::run::record::{self, Claimant};
+use crate::time::Time;
+
+/// What goes of a workflow.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// Rounds.
+    pub(super) rounds: Vec<QuestionId>,
+    /// Where all of the workflow goes, its newest round: that one goes at the very end.
+    pub(super) last: Option<QuestionId>,
+}
+
+/// What matters of a closed round.
+struct Over {
+    question: QuestionId,
+    begun: Time,
+    at: Time,
+    state: Closed,
+    answered: Option<Time>,
+    has_prompt: bool,
+    /// Its id may come again, with the same words asked once more.
+    may_recur: bool,
+    is_old: bool,
+}
+
+impl Over {
+    fn of(question: &Question, round: &RoundId, is_old: bool, before: Time) -> Option<Self> {
+        let closed = question.closed.as_ref()?;
+        let is_its_own = question.workflow_id == round.workflow && question.question_id == Some(round.question);
+        is_its_own.then(|| Self {
+            question: round.question,
+            begun: question.asked_at().unwrap_or(closed.at),
+            at: closed.at,
+            state: closed.state,
+            answered: question.answer.as_ref().and_then(|a| a.at),
+            has_prompt: question.prompt.is_some(),
+            may_recur: round.question.uuid().get_version_num() == 5 && question.timestamp.is_none() && question.results.is_empty(),
+            is_old: is_old && closed.at <= before,
+        })
+    }
+}
+
+impl Gc<'_> {
+    /// Under the workflow's lock. `old`: its rounds whose files are old.
+    pub(super) fn select(&self, lock: &WorkflowLock, old: &BTreeSet<QuestionId>) -> Result<Selection> {
+        let (mailbox, workflow) = (self.mailbox, lock.workflow());
+        // An unreadable one may be of any of its rounds.
+        let named = named(mailbox, workflow)?;
+        let known: BTreeSet<QuestionId> = list::rounds_of(mailbox, workflow).map(|r| r.question).chain(old.iter().copied()).collect();
+        let (mut over, mut others) = (Vec::new(), false);
+        for question in known {
+            let round = RoundId { workflow: workflow.clone(), question };
+            let read = intake::read_round_file(&mailbox.round(Folder::Closed, &round));
+            match read.ok().and_then(|d| Over::of(&d.typed, &round, old.contains(&question), self.before)) {
+                Some(round) => over.push(round),
+                // Open, in quarantine, or somebody's own.
+                None => others = true,
+            }
+        }
+        over.sort_by_key(|o| (o.at, o.question));
+        let is_whole = !others && over.iter().all(|o| o.is_old) && !self.is_needed(lock)?;
+        if is_whole {
+            let mut rounds: Vec<_> = over.iter().map(|o| o.question).collect();
+            let last = rounds.pop();
+            return Ok(Selection { rounds, last });
+        }
+        let needed = self.needed_of(lock, &over)?;
+        let goes = |o: &&Over| o.is_old && !o.may_recur && !needed.contains(&o.question) && !named.contains(&o.question);
+        Ok(Selection { rounds: over.iter().filter(goes).map(|o| o.question).collect(), last: None })
+    }
+
+    /// Whether something of the workflow is open, young, or needed by others.
+    fn is_needed(&self, lock: &WorkflowLock) -> Result<bool> {
+        let (mailbox, workflow) = (self.mailbox, lock.workflow());
+        Ok(self.has_young_checkpoint(workflow) || self.open.concerns(mailbox, workflow)? || open::is_open(mailbox, workflow)?)
+    }
+
+    /// The rounds by which a workflow that goes on is known: how it stands, what its answer was, what it was begun with, and
+    /// what its parent was or will be told.
+    fn needed_of(&self, lock: &WorkflowLock, over: &[Over]) -> Result<BTreeSet<QuestionId>> {
+        let mut needed: BTreeSet<QuestionId> = over.iter().rev().take(1).map(|o| o.question).collect();
+        needed.extend(over.iter().max_by_key(|o| (o.answered, o.at)).map(|o| o.question));
+        needed.extend(over.iter().find(|o| o.has_prompt).map(|o| o.question));
+        let mut by_begin: Vec<&Over> = over.iter().collect();
+        by_begin.sort_by_key(|o| std::cmp::Reverse(o.begun));
+        let mut end = None;
+        for round in by_begin {
+            if end.is_some_and(|end| round.begun < end) {
+                break;
+            }
+            needed.insert(round.question);
+            let id = RoundId { workflow: lock.workflow().clone(), question: round.question };
+            let is_handed_over =
+                round.state == Closed::Delivered && record::latest(self.mailbox, &id)?.is_some_and(|r| r.claimant != Claimant::Supervisor);
+            if !is_handed_over {
+                end = Some(round.begun);
+            }
+        }
+        Ok(needed)
+    }
+
+    /// The right to remove a round's runs; `None` where somebody holds it.
+    pub(super) fn hold(&self, round: &RoundId) -> Result<Option<Option<Lock>>> {
+        let path = record::lock_path(self.mailbox, round);
+        if path.symlink_metadata().is_err() {
+            return Ok(Some(None));
+        }
+        Ok(Lock::try_acquire(&path)?.map(Some))
+    }
+}
