@@ -16,7 +16,7 @@ use faults::{Place, in_parallel, kill, strace, until};
 use serde_json::Value;
 
 /// What changes the mailbox, tells somebody, or decides who may.
-const CALLS: [&str; 9] = ["openat", "write", "fsync", "rename", "renameat2", "linkat", "unlink", "mkdir", "flock"];
+const CALLS: [&str; 10] = ["open", "openat", "write", "fsync", "rename", "renameat2", "linkat", "unlink", "mkdir", "flock"];
 
 /// Every level but the leaf passes on what it starts; the leaf asks. `$spawn` is how a level calls it.
 const LEVELS: &str = r#"

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use faults::{Place, in_parallel, output, strace, until, words};
 use serde_json::Value;
 
-const CALLS: [&str; 11] = ["openat", "write", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "mkdir", "flock"];
+const CALLS: [&str; 12] =
+    ["open", "openat", "write", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "mkdir", "flock"];
 const ERRORS: [&str; 3] = ["ENOSPC", "EIO", "EDQUOT"];
 
 /// One call to be refused.

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use faults::{Place, in_parallel, output, strace, until, words};
 use serde_json::Value;
 
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 18] = [
+    "open",
     "openat",
     "write",
     "fsync",
@@ -183,7 +184,8 @@ fn a_run_killed_from_claim_to_close_is_finished_by_the_next_watcher() {
 #[test]
 fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
     at_every_point(&answered, "relaunch", &["docs"], |place, when, _| {
-        if place.only("closed", "docs.").is_none() {
+        // Where it was closed, the copy in running/ may be there still.
+        if !faults::names(&place.mailbox().join("running")).is_empty() || place.only("closed", "docs.").is_none() {
             place.ok("relaunch", &["docs"]);
         }
         assert_delivered_once(place, when);
@@ -245,7 +247,9 @@ fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
         place.ok("relaunch", &["lives"]);
         place.ok("askbox", &["gc", "--keep", "0s"]);
         for folder in ["closed", "runs", "workflows", "checkpoints"] {
-            let left: Vec<_> = std::fs::read_dir(m.join(folder)).expect("a folder").flatten().map(|e| e.file_name()).collect();
+            let mut left: Vec<_> = std::fs::read_dir(m.join(folder)).expect("a folder").flatten().map(|e| e.file_name()).collect();
+            // What the killed one was writing is the watcher's to sweep, an hour later.
+            left.retain(|name| !name.to_str().is_some_and(askbox::disk::is_temporary_name));
             assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
         }
         assert_eq!(place.logged("shown "), 4, "{when}");

@@ -163,8 +163,8 @@ impl Allowance {
     #[must_use]
     pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
         if let Some((.., left)) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
-            // Rounded down: together they must not be more than there is.
-            call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6).floor().max(1.0) / 1e6)]);
+            // Rounded down (but for what binary fractions lose): together they must not be more than there is.
+            call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6 + 1e-3).floor().max(1.0) / 1e6)]);
         }
         call.extra_args(turns.map(|turns| format!("{MAX_TURNS}={turns}")))
     }

@@ -22,7 +22,14 @@ printf '{"type":"system","subtype":"init","session_id":"%s","cwd":"/","tools":[]
 # The reply of the one child that a message tells of.
 news() { printf '%s\n' "$message" | sed -n 's/.*Its reply:\\n\(.*\)\\n\\n\\nContinue.*/\1/p'; }
 
+# Words of its own before its work is done.
+say() {
+  printf '{"type":"assistant"}\n' >>"$HOME/.claude/projects/p/$session.jsonl"
+  printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"%s"}]},"session_id":"%s"}\n' "$1" "$session" >&3
+}
+
 export message n
+exec 3>&1
 reply=$(. "$FAKE_DIR/$ASKBOX_WORKFLOW_ID.sh" 2>>"$FAKE_DIR/complaints" </dev/null)
 case $reply in *HOPELESS*) printf 'not this time\n' >&2; exit 1 ;; esac
 reply=$(printf '%s' "$reply" | sed 's/\\/\\\\/g; s/"/\\"/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }')

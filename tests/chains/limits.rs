@@ -138,7 +138,7 @@ fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it
 #[test]
 fn a_run_in_which_the_time_of_its_tree_ends_is_stopped_by_the_ladder_and_goes_on_in_its_session() {
     let tree = asleep("[limits]\ntree_time = '1h'\ngrace = '1s'\nsilent_after = '10m'\n");
-    tree.does("leaf", "[ $n = 2 ] && while :; do sleep 0.1; done; echo after all");
+    tree.does("leaf", "[ $n = 2 ] && say 'I am at work.' && while :; do sleep 0.1; done; echo after all");
     let _watcher = tree.home.watch();
     shift(&tree, "root", [3590, 0, 0]);
     tree.answer("leaf");
