@@ -215,6 +215,21 @@ pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
     Ok(Placed::Done)
 }
 
+/// Gives a file new content and then a new name, which must be free, with two syncs: durable is that it is there, whole, under
+/// the new name. Where a power cut brings the old name back as well, whoever looks has to tell.
+pub fn rename_changed(from: &Path, to: &Path, bytes: &[u8]) -> Result<Placed> {
+    write_temporary(parent(from)?, bytes, 0o600)?.persist(from).map_err(|e| e.error).io("replace", from)?;
+    match rename_noreplace(from, to) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+        Err(e) => return Err(e).io("move", from),
+    }
+    sync_folder(parent(to)?).inspect_err(|_| {
+        let _ = rename_noreplace(to, from);
+    })?;
+    Ok(Placed::Done)
+}
+
 fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {

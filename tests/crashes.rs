@@ -149,8 +149,8 @@ const MOMENTS: [Moment; 8] = [
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat2", "runs/docs/{round}/1/run.json", 2),
     moment("supervisor", "the agent is gone, the final record is not written", "renameat2", "runs/docs/{round}/1/run.json", 3),
-    moment("supervisor", "the final record is written, the round still open", "renameat2", "closed/docs.{round}.json", 1),
-    moment("supervisor", "the round is closed, its copy in `running/` not removed", "unlink", "running/docs.{round}.json", 1),
+    moment("supervisor", "the final record is written, the round still open", "renameat", "running/docs.{round}.json", 1),
+    moment("supervisor", "the document says how it ended, the last move is missing", "renameat2", "closed/docs.{round}.json", 1),
 ];
 
 /// Kills right before a system call. A supervisor in the foreground is the same code as the watcher's.
@@ -167,9 +167,9 @@ fn at_moment(moment: &Moment) -> [String; 4] {
         let out = output(place.wrapped(&before, "relaunch").arg("docs"));
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
     }
-    assert!(place.only("running", "docs.").is_some() || place.only("answered", "docs").is_some(), "{when}: it was over before");
+    assert!(place.only("closed", "docs.").is_none(), "{when}: it was over before");
     let watcher: Running = place.watcher();
-    until(&when, || place.only("closed", "docs.").is_some() && place.only("running", "docs.").is_none());
+    until(&when, || place.only("closed", "docs.").is_some());
     let [launches, what] = verdict(&place, &when);
     watcher.kill();
     [moment.who.to_owned(), moment.words.to_owned(), launches, what]
