@@ -211,3 +211,23 @@ fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_docum
         assert_eq!(old, table, "docs/reliability.md says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
     }
 }
+
+/// The move into `closed/` is synced there alone.
+#[test]
+fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
+    let place = answered();
+    let round = place.round("docs");
+    let copy = std::fs::read(place.mailbox().join("answered/docs.json")).expect("answered");
+    place.ok("relaunch", &["docs"]);
+    let back = |folder: &str| place.mailbox().join(format!("{folder}/docs.{round}.json"));
+    std::fs::write(back("running"), &copy).expect("written");
+    let watcher = place.watcher();
+    until("the copy goes", || !back("running").exists());
+    watcher.kill();
+    std::fs::write(back("parked"), &copy).expect("written");
+    let out = place.run("relaunch", &["retry", "docs"]);
+    assert_eq!(out.status.code(), Some(4), "{}", faults::words(&out));
+    assert!(!back("parked").exists());
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert!(back("closed").exists());
+}
