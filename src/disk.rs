@@ -13,24 +13,22 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
-use fs2::FileExt;
 use rustix::fs::{Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
 
 mod folder;
+mod lock;
 mod prune;
 mod sweep;
 
 pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, touch_folder};
+pub use lock::{LOCK_PATIENCE, Lock};
 pub use prune::{Removed, remove_known, set_aside};
 pub use sweep::{is_temporary_name, sweep};
-
-/// How long a program waits for another one's short lock before it gives up.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The mark of a temporary file; readers pass such names over.
 pub const TEMPORARY_PREFIX: &str = ".tmp";
@@ -217,6 +215,21 @@ pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
     Ok(Placed::Done)
 }
 
+/// Gives a file new content and then a new name, which must be free, with two syncs: durable is that it is there, whole, under
+/// the new name. Where a power cut brings the old name back as well, whoever looks has to tell.
+pub fn rename_changed(from: &Path, to: &Path, bytes: &[u8]) -> Result<Placed> {
+    write_temporary(parent(from)?, bytes, 0o600)?.persist(from).map_err(|e| e.error).io("replace", from)?;
+    match rename_noreplace(from, to) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+        Err(e) => return Err(e).io("move", from),
+    }
+    sync_folder(parent(to)?).inspect_err(|_| {
+        let _ = rename_noreplace(to, from);
+    })?;
+    Ok(Placed::Done)
+}
+
 fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE) {
@@ -336,85 +349,6 @@ fn parent(path: &Path) -> Result<&Path> {
     }
 }
 
-/// A held `flock`. It dies with its process or when dropped; the file itself stays.
-#[derive(Debug)]
-#[must_use = "the lock is released when this is dropped"]
-pub struct Lock {
-    file: File,
-    path: PathBuf,
-}
-
-impl Lock {
-    /// Waits for the lock, [`LOCK_PATIENCE`] at most.
-    pub fn acquire(path: &Path) -> Result<Self> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
-        let mut pause = Duration::from_micros(200);
-        loop {
-            if let Some(lock) = Self::try_acquire(path)? {
-                return Ok(lock);
-            }
-            if Instant::now() >= deadline {
-                return Err(Error::failed(
-                    format!("{} stayed locked for {}", path.display(), crate::time::human(LOCK_PATIENCE)),
-                    format!("see who holds it with: fuser {}", crate::text::shell_quote(&path.display().to_string())),
-                ));
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
-    }
-
-    /// Takes the lock if it is free.
-    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
-        let file = open_append(path)?;
-        match file.try_lock_exclusive() {
-            Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
-            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
-            Err(e) => Err(e).io("lock", path),
-        }
-    }
-
-    /// Whether some process holds the lock. A lock file that does not exist is free.
-    pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match File::open(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other.io("open", path)?,
-        };
-        match FileExt::try_lock_shared(&file) {
-            Ok(()) => Ok(false),
-            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
-            Err(e) => Err(e).io("lock", path),
-        }
-    }
-
-    /// Blocks until whoever holds the lock is gone. Costs no wake-up meanwhile; for a thread of its own.
-    pub fn wait_until_free(path: &Path) -> Result<()> {
-        match File::open(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
-        }
-    }
-
-    /// Whether the lock file is still the one of its name: whoever removes one holds it while he does.
-    #[must_use]
-    pub fn is_named(&self) -> bool {
-        let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
-        self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
-    }
-
-    /// The lock file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The open lock file, whose lock a child keeps alive that inherits it.
-    #[must_use]
-    pub fn file(&self) -> &File {
-        &self.file
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,24 +387,6 @@ mod tests {
         assert!(read(folder.path(), 100).unwrap_err().to_string().contains("no regular file"));
         assert!(read(&file, 9).unwrap_err().to_string().contains("10 bytes long"));
         assert_eq!(read(&file, 10).unwrap().len(), 10);
-    }
-
-    #[test]
-    fn a_lock_excludes_until_it_is_dropped() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lock");
-        assert!(!Lock::is_held(&path).unwrap());
-        let lock = Lock::acquire(&path).unwrap();
-        assert!(Lock::is_held(&path).unwrap());
-        assert!(Lock::try_acquire(&path).unwrap().is_none());
-        drop(lock);
-        assert!(!Lock::is_held(&path).unwrap());
-        let lock = Lock::acquire(&path).unwrap();
-        assert!(lock.is_named());
-        fs::remove_file(&path).unwrap();
-        assert!(!lock.is_named());
-        drop(Lock::acquire(&path).unwrap());
-        assert!(!lock.is_named(), "another file of its name");
     }
 
     #[test]

@@ -149,8 +149,8 @@ const MOMENTS: [Moment; 8] = [
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat2", "runs/docs/{round}/1/run.json", 2),
     moment("supervisor", "the agent is gone, the final record is not written", "renameat2", "runs/docs/{round}/1/run.json", 3),
-    moment("supervisor", "the final record is written, the round still open", "renameat2", "closed/docs.{round}.json", 1),
-    moment("supervisor", "the round is closed, its copy in `running/` not removed", "unlink", "running/docs.{round}.json", 1),
+    moment("supervisor", "the final record is written, the round still open", "renameat", "running/docs.{round}.json", 1),
+    moment("supervisor", "the document says how it ended, the last move is missing", "renameat2", "closed/docs.{round}.json", 1),
 ];
 
 /// Kills right before a system call. A supervisor in the foreground is the same code as the watcher's.
@@ -167,9 +167,9 @@ fn at_moment(moment: &Moment) -> [String; 4] {
         let out = output(place.wrapped(&before, "relaunch").arg("docs"));
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
     }
-    assert!(place.only("running", "docs.").is_some() || place.only("answered", "docs").is_some(), "{when}: it was over before");
+    assert!(place.only("closed", "docs.").is_none(), "{when}: it was over before");
     let watcher: Running = place.watcher();
-    until(&when, || place.only("closed", "docs.").is_some() && place.only("running", "docs.").is_none());
+    until(&when, || place.only("closed", "docs.").is_some());
     let [launches, what] = verdict(&place, &when);
     watcher.kill();
     [moment.who.to_owned(), moment.words.to_owned(), launches, what]
@@ -210,4 +210,24 @@ fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_docum
     } else {
         assert_eq!(old, table, "docs/reliability.md says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
     }
+}
+
+/// The move into `closed/` is synced there alone.
+#[test]
+fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
+    let place = answered();
+    let round = place.round("docs");
+    let copy = std::fs::read(place.mailbox().join("answered/docs.json")).expect("answered");
+    place.ok("relaunch", &["docs"]);
+    let back = |folder: &str| place.mailbox().join(format!("{folder}/docs.{round}.json"));
+    std::fs::write(back("running"), &copy).expect("written");
+    let watcher = place.watcher();
+    until("the copy goes", || !back("running").exists());
+    watcher.kill();
+    std::fs::write(back("parked"), &copy).expect("written");
+    let out = place.run("relaunch", &["retry", "docs"]);
+    assert_eq!(out.status.code(), Some(4), "{}", faults::words(&out));
+    assert!(!back("parked").exists());
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert!(back("closed").exists());
 }

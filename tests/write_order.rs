@@ -96,8 +96,14 @@ fn assert_ordered(calls: &[Call]) {
                 }
                 let told = calls[at..].iter().position(|c| matches!(c, Call::Printed(_) | Call::Spawned | Call::Left(_)));
                 let told = at + told.expect("the program ends");
-                assert!(synced_between(folder(to), at, told), "success is told before the name {to} is on the disk: {calls:#?}");
-                if is_document(from) && folder(from) != folder(to) {
+                let moved_on = calls[at + 1..told].iter().any(|c| matches!(c, Call::Moved(from, ..) if from == to));
+                assert!(
+                    moved_on || synced_between(folder(to), at, told),
+                    "success is told before the name {to} is on the disk: {calls:#?}"
+                );
+                // A claimed copy that comes back is told from one that counts by `closed/`: see tests/crashes.rs.
+                let closes = to.contains("/closed/") && ["/running/", "/parked/"].iter().any(|f| from.contains(f));
+                if is_document(from) && folder(from) != folder(to) && !closes {
                     assert!(synced_between(folder(from), at, told), "{from} may come back after a power cut: {calls:#?}");
                 }
             }

@@ -1,6 +1,5 @@
 //! The ends of a round. A pending one's document first says how it ended (durable, in place), then one rename into `closed/`
-//! makes it so. A claimed one's appears in `closed/`, whole, and then its copy goes. A crash between the two is completed at the
-//! next look.
+//! makes it so; a claimed one's the same, with fewer syncs. A crash between the two is completed at the next look.
 
 use super::answer::{Answer, AnswerValue};
 use super::audit::{self, Entry};
@@ -139,17 +138,18 @@ pub fn from_claimed(
     };
     document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
     document.update()?;
-    let placed = disk::create(&mailbox.round(Folder::Closed, &round), &document.to_bytes())?;
-    if placed == Placed::Taken && !is_closed(mailbox, &round, &document) {
-        intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
-    } else if let (Placed::Done, Some(closing)) = (placed, document.typed.closed) {
-        audited(mailbox, &round, closing);
+    match disk::rename_changed(&path, &mailbox.round(Folder::Closed, &round), &document.to_bytes())? {
+        Placed::Done => document.typed.closed.into_iter().for_each(|closing| audited(mailbox, &round, closing)),
+        Placed::Taken if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
+        Placed::Taken => {
+            intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
+        }
     }
-    // Not synced: `closed/` has the last word. Where a power cut brings this copy back, the next look takes it away again.
-    disk::untouch(&path)
+    Ok(())
 }
 
-/// Whether a claimed document is what a round left behind that is closed by now. The caller may remove it.
+/// Whether a claimed document is of a round that is closed: a power cut can bring back its name from before the move. The
+/// caller may remove it.
 #[must_use]
 pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
     let closed = intake::read_round_file(&mailbox.round(Folder::Closed, round)).map(|closed| closed.typed);

@@ -234,7 +234,12 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
         return Err(Error::conflict(format!("{round} has a live run"), "look: relaunch status"));
     };
-    if disk::rename(&mailbox.round(Folder::Parked, &round), &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+    let parked = mailbox.round(Folder::Parked, &round);
+    if intake::read_round_file(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
+        disk::untouch(&parked)?;
+        return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
+    }
+    if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} is running already"), "look: relaunch status"));
     }
     audit::record(mailbox, Entry::of("retried", &round).by("operator"));

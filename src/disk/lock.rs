@@ -1,0 +1,117 @@
+//! Locks: `flock` on files that live as long as the mailbox.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+
+use super::open_append;
+use crate::error::{Error, IoContext, Result};
+
+/// How long a program waits for another one's short lock before it gives up.
+pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
+
+/// A held `flock`. It dies with its process or when dropped; the file itself stays.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Waits for the lock, [`LOCK_PATIENCE`] at most.
+    pub fn acquire(path: &Path) -> Result<Self> {
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        let mut pause = Duration::from_micros(200);
+        loop {
+            if let Some(lock) = Self::try_acquire(path)? {
+                return Ok(lock);
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::failed(
+                    format!("{} stayed locked for {}", path.display(), crate::time::human(LOCK_PATIENCE)),
+                    format!("see who holds it with: fuser {}", crate::text::shell_quote(&path.display().to_string())),
+                ));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+        let file = open_append(path)?;
+        match file.try_lock_exclusive() {
+            Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// Whether some process holds the lock. A lock file that does not exist is free.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let file = match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other.io("open", path)?,
+        };
+        match FileExt::try_lock_shared(&file) {
+            Ok(()) => Ok(false),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// Blocks until whoever holds the lock is gone. Costs no wake-up meanwhile; for a thread of its own.
+    pub fn wait_until_free(path: &Path) -> Result<()> {
+        match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
+        }
+    }
+
+    /// Whether the lock file is still the one of its name: whoever removes one holds it while he does.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
+        self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open lock file, whose lock a child keeps alive that inherits it.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_excludes_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(Lock::is_held(&path).unwrap());
+        assert!(Lock::try_acquire(&path).unwrap().is_none());
+        drop(lock);
+        assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(lock.is_named());
+        fs::remove_file(&path).unwrap();
+        assert!(!lock.is_named());
+        drop(Lock::acquire(&path).unwrap());
+        assert!(!lock.is_named(), "another file of its name");
+    }
+}
