@@ -21,11 +21,15 @@ def out(*command, **more):
     return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True, **more).stdout
 
 
-def build(gnu):
-    """The C baselines, and the programs as they are released."""
+def baselines():
     ROOM.mkdir(parents=True, exist_ok=True)
     for source in sorted((HERE / "c").glob("*.c")):
         out("musl-gcc", "-O2", "-static", "-o", ROOM / source.stem, source)
+
+
+def build(gnu):
+    """The C baselines, and the programs as they are released."""
+    baselines()
     cargo = ["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml"]
     subprocess.run([*cargo, "--target", TRIPLE], check=True)
     subprocess.run(["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)

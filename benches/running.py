@@ -1,6 +1,7 @@
 """The supervisor: what it needs beside the agent, how fast it reads, how soon its events can be read; and many rounds."""
 
 import os
+import pathlib
 import re
 import subprocess
 import threading
@@ -14,16 +15,22 @@ from watching import Listener, Watcher, prepare, settle, started
 def supervisor(table):
     with Mailbox() as m:
         prepare(m, 1, 'BENCH_HOLD = "4000"\n')
-        os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
-        with Listener(m):
-            run = subprocess.Popen([musl("relaunch"), "w0"], env=m.env, cwd=m.folder, stdout=subprocess.DEVNULL)
+        with Listener(m), Watcher(m, musl("relaunch"), "watch"):
+            os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
             time.sleep(2)
-            total, own = memory_of(run.pid)
-            before = wake_ups(run.pid)
+            [pid] = supervisors()
+            total, own = memory_of(pid)
+            before = wake_ups(pid)
             time.sleep(1)
             table.row("9", "supervisor's memory beside the agent", f"{total} KiB, own {own}", "≤ 1024 KiB", total <= 1024)
-            table.note(f"the supervisor of a silent agent wakes up {wake_ups(run.pid) - before} times a second")
-            run.wait()
+            table.note(f"the supervisor of a silent agent wakes up {wake_ups(pid) - before} times a second")
+            time.sleep(2)
+
+
+def supervisors():
+    """Those that run from the programs measured here."""
+    begin = f"{musl('relaunch')}\0supervise\0".encode()
+    return [int(line.parent.name) for line in pathlib.Path("/proc").glob("[0-9]*/cmdline") if line.read_bytes().startswith(begin)]
 
 
 def normalize(table):
@@ -57,6 +64,8 @@ def events(table):
 
 def resuming(table, rounds):
     with Mailbox() as m:
+        # An agent lives longer than any record that is written meanwhile takes: the real one about 400 ms.
+        m.env["BENCH_HOLD"] = "50"
         prepare(m, rounds)
         for n in range(rounds):
             os.rename(m.folder / "staged" / f"w{n}.json", m.root / "answered" / f"w{n}.json")

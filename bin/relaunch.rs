@@ -6,7 +6,7 @@ use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
 use askbox::mailbox::Mailbox;
 use askbox::run::{launch, recovery};
-use askbox::surface::program;
+use askbox::surface::program::{self, Common};
 use askbox::surface::relaunch::args::{Args, Command};
 use askbox::surface::relaunch::chain::{self, Spawn};
 use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
@@ -25,15 +25,30 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<u8> {
-    let json = args.common.json;
-    let mailbox = || args.common.open();
+    // What runs for days stands apart from what a user calls now and then: the less it touches, the less memory it takes.
     match (args.id, args.command) {
+        (None, Some(Command::Watch { poll })) => watch(&args.common, poll.as_deref()),
+        (None, Some(Command::Supervise { id, question, attempt, detach: false, from })) => {
+            deliver::supervise(&args.common.open()?, program::workflow(&id)?, question.parse()?, attempt, from)
+        }
+        (id, command) => now_and_then(&args.common, id, command),
+    }
+}
+
+fn watch(common: &Common, poll: Option<&str>) -> Result<u8> {
+    service::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll)
+}
+
+#[cold]
+fn now_and_then(common: &Common, id: Option<String>, command: Option<Command>) -> Result<u8> {
+    let json = common.json;
+    let mailbox = || common.open();
+    match (id, command) {
         (Some(id), _) => deliver::run_now(&mailbox()?, &program::workflow(&id)?, json),
         (None, None) => {
             Err(Error::usage("nothing to do", "relaunch ID runs one answered workflow, relaunch watch is the service; more with --help"))
         }
         (None, Some(command)) => match command {
-            Command::Watch { poll } => service::watch(&Mailbox::locate(args.common.mailbox.as_deref())?, poll.as_deref()),
             Command::Status { summary: true, .. } => monitor::show(&mailbox()?, json),
             Command::Status { id, follow, .. } => {
                 let id = id.as_deref().map(program::workflow).transpose()?;
@@ -44,12 +59,12 @@ fn run(args: Args) -> Result<u8> {
             Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
             Command::Run { file, workflow, stream } => {
                 let workflow = workflow.as_deref().map(program::workflow).transpose()?;
-                deliver::run_task(&args.common.open_or_create()?, &file, workflow, json || stream)
+                deliver::run_task(&common.open_or_create()?, &file, workflow, json || stream)
             }
             Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
                 let workflow = workflow.as_deref().map(program::workflow).transpose()?;
                 let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
-                chain::spawn(&args.common.open_or_create()?, spawn, json)
+                chain::spawn(&common.open_or_create()?, spawn, json)
             }
             Command::Resume { id, timeout } => chain::resume(&mailbox()?, &program::workflow(&id)?, timeout.as_deref(), json),
             Command::Stop { id, grace, report, now, tree } => {
@@ -65,12 +80,10 @@ fn run(args: Args) -> Result<u8> {
                 program::print(&format!("dropped {round}\n"))?;
                 Ok(0)
             }
-            Command::Supervise { id, question, attempt, detach: true, .. } => {
+            Command::Supervise { id, question, attempt, .. } => {
                 deliver::detach(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt)
             }
-            Command::Supervise { id, question, attempt, from, .. } => {
-                deliver::supervise(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt, from)
-            }
+            Command::Watch { poll } => watch(common, poll.as_deref()),
         },
     }
 }

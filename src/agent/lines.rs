@@ -30,6 +30,8 @@ impl Default for Limits {
 
 /// Room in the buffer beside one line of `Limits::string` bytes.
 const READ_AHEAD: usize = 64 << 10;
+/// What is read at a time from an agent that says little.
+const FIRST_BUFFER: usize = 8 << 10;
 
 /// One line, without its line feed.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +156,7 @@ impl<R: Read> Lines<R> {
         Self {
             input,
             limits,
-            buffer: vec![0; limits.string + READ_AHEAD],
+            buffer: vec![0; FIRST_BUFFER.min(limits.string + READ_AHEAD)],
             unread: 0..0,
             searched: 0,
             eof: false,
@@ -235,14 +237,21 @@ impl<R: Read> Lines<R> {
     fn fill(&mut self) -> io::Result<()> {
         if self.unread.is_empty() {
             self.unread = 0..0;
-        } else if self.buffer.len() - self.unread.end < READ_AHEAD / 2 {
+        } else if self.buffer.len() - self.unread.end < self.buffer.len() / 4 {
             self.buffer.copy_within(self.unread.clone(), 0);
             self.unread = 0..self.unread.len();
         }
         loop {
             match self.input.read(&mut self.buffer[self.unread.end..]) {
                 Ok(0) => self.eof = true,
-                Ok(count) => self.unread.end += count,
+                Ok(count) => {
+                    self.unread.end += count;
+                    // An agent that says much gets more room, up to what its longest line and a good deal of the next may take.
+                    if self.unread.end == self.buffer.len() {
+                        let room = (2 * self.buffer.len()).min(self.limits.string + READ_AHEAD);
+                        self.buffer.resize(room, 0);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
