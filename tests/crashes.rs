@@ -87,12 +87,6 @@ fn verdict(place: &Place, when: &str) -> [String; 2] {
     [launches.to_string(), what.to_owned()]
 }
 
-/// A zombie is gone.
-fn is_gone(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
-}
-
 /// Holds the agent at a step, kills, lets go, and starts a watcher where there is none.
 fn at_agent_step(step: &str, words: &str, victims: Victims) -> [String; 4] {
     let when = format!("{} killed when {words}", victims.words());
@@ -115,8 +109,6 @@ fn at_agent_step(step: &str, words: &str, victims: Victims) -> [String; 4] {
     };
     if victims.supervisor {
         kill(pids[1]);
-        // On a busy machine that takes a while, and the agent would go on meanwhile.
-        until(&when, || is_gone(pids[1]));
     }
     if victims.agent {
         kill(pids[0]);

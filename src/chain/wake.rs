@@ -29,10 +29,10 @@ pub fn touched(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     Ok(runs)
 }
 
-/// [`touched`] for all that wait. What cannot be read holds up its own parent alone.
+/// [`touched`] for all that wait, or where somebody was killed who did. What cannot be read holds up its own parent alone.
 pub fn all(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
-    for parent in awaits::parents(mailbox)? {
+    for parent in awaits::folders(mailbox)? {
         match settle_children(mailbox, config, &parent) {
             Ok(run) => runs.extend(run),
             Err(e) => crate::log::error(&e),

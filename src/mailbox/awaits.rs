@@ -247,7 +247,8 @@ pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>
     Ok(parents)
 }
 
-fn folders(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
+/// [`parents`], and those where the removal of the last wait was broken off: see [`tidy`].
+pub fn folders(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
     Ok(entries(&mailbox.folder(Folder::Awaits))?.iter().filter_map(|name| name.parse().ok()).collect())
 }
 

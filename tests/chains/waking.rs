@@ -165,3 +165,17 @@ fn a_long_reply_goes_by_file() {
     let arguments = std::fs::read_to_string(tree.home.path("fake/arguments.root")).unwrap();
     assert!(arguments.lines().nth(1).unwrap().contains(&format!("Read(/{})", path.display())), "{arguments}");
 }
+
+#[test]
+fn what_a_killed_spawn_left_goes_when_a_watcher_starts_even_if_its_parent_has_ended_before() {
+    let tree = Tree::new();
+    tree.does("root", "echo done");
+    assert_eq!(tree.spawn("root"), "done");
+    let folder = tree.home.mailbox("awaits/root");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["child.lock", ".tmp0a1b2c3d4e5f"] {
+        std::fs::write(folder.join(name), "").unwrap();
+    }
+    let _watcher = tree.home.watch();
+    until("nobody waits", || (!folder.exists()).then_some(()));
+}

@@ -190,7 +190,7 @@ impl Place {
         let ours = format!("ASKBOX_DIR={}", self.mailbox().display());
         for _ in 0..20 {
             let left: Vec<_> = processes().into_iter().filter(|(pid, env)| env.contains(&ours) && *pid != own_pid()).collect();
-            left.iter().for_each(|(pid, _)| kill(*pid));
+            left.iter().for_each(|(pid, _)| signal(*pid));
             if left.is_empty() {
                 return;
             }
@@ -364,8 +364,23 @@ pub fn processes() -> Vec<(i32, String)> {
     .collect()
 }
 
-/// SIGKILL to one process that the test knows to be its own.
+/// SIGKILL to one process that the test knows to be its own, and its end: a busy machine may let a killed process live for a
+/// while, and what it would have done in that time is not what the test is about. Whoever is to die with it has its signal then.
 pub fn kill(pid: i32) {
+    signal(pid);
+    until(&format!("the killed process {pid} is gone"), || !lives(pid));
+}
+
+/// Whether any thread of a process still runs. The dead that nobody has asked for yet do not.
+fn lives(pid: i32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|t| std::fs::read_to_string(t.path().join("stat")).ok()).any(|stat| {
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        !matches!(state, Some('Z' | 'X') | None)
+    })
+}
+
+fn signal(pid: i32) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
