@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub enum Hint {
 
 /// A source of hints; dropping it ends them.
 pub struct Hints {
-    watcher: Box<dyn Watcher + Send>,
+    watcher: RecommendedWatcher,
 }
 
 impl std::fmt::Debug for Hints {
@@ -29,8 +29,8 @@ impl std::fmt::Debug for Hints {
 }
 
 impl Hints {
-    /// Hints from the kernel, or, with `poll`, from looking every so often: for filesystems without events.
-    pub fn new(poll: Option<Duration>, take: impl Fn(Hint) + Send + 'static) -> Result<Self> {
+    /// Hints from the kernel.
+    pub fn new(take: impl Fn(Hint) + Send + 'static) -> Result<Self> {
         let handler = move |event: notify::Result<notify::Event>| match event {
             Ok(event) if event.need_rescan() => take(Hint::Anywhere),
             // Opening and reading changes nothing, and our own looks would wake us for ever.
@@ -39,11 +39,7 @@ impl Hints {
             Ok(event) => event.paths.into_iter().for_each(|path| take(Hint::At(path))),
             Err(_) => take(Hint::Anywhere),
         };
-        let watcher: Box<dyn Watcher + Send> = match poll {
-            None => Box::new(RecommendedWatcher::new(handler, Config::default()).map_err(|e| failed(&e))?),
-            Some(every) => Box::new(PollWatcher::new(handler, Config::default().with_poll_interval(every)).map_err(|e| failed(&e))?),
-        };
-        Ok(Self { watcher })
+        Ok(Self { watcher: RecommendedWatcher::new(handler, Config::default()).map_err(|e| failed(&e))? })
     }
 
     /// Adds one folder, without what lies below it.
@@ -68,7 +64,7 @@ impl Bell {
     /// Rings on every change in `folder`.
     pub fn of_folder(folder: &Path) -> Result<Self> {
         let (ring, rings) = mpsc::sync_channel(1);
-        let mut hints = Hints::new(None, move |_| {
+        let mut hints = Hints::new(move |_| {
             let _ = ring.try_send(());
         })?;
         hints.watch(folder)?;

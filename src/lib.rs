@@ -46,6 +46,9 @@ pub mod watch;
 
 pub mod surface;
 
+#[cfg(without_backtraces)]
+mod backtrace;
+
 pub use error::{Error, Result};
 
 /// musl's own allocator maps and unmaps pages all the time; in programs that live for half a millisecond that is most of what

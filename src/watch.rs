@@ -95,7 +95,7 @@ pub struct Watch<'a> {
     metrics: metrics::Metrics,
     /// What the service manager was told.
     status: String,
-    _hints: Hints,
+    _hints: Option<Hints>,
     _presence: presence::Presence,
     /// Answered workflows in the order of their answers.
     queue: queue::Queue,
@@ -127,16 +127,21 @@ impl<'a> Watch<'a> {
     pub fn new(mailbox: Mailbox, config: Config, options: &Options, inputs: &'a Receiver<Input>, sender: Sender<Input>) -> Result<Self> {
         let to = sender.clone();
         let root = mailbox.root().to_path_buf();
-        let mut hints = Hints::new(options.poll, move |hint| {
-            if !wait::is_noise(&root, &hint) {
-                let _ = to.send(Input::Hint(hint));
+        let from_events = || -> Result<Hints> {
+            let mut hints = Hints::new(move |hint| {
+                if !wait::is_noise(&root, &hint) {
+                    let _ = to.send(Input::Hint(hint));
+                }
+            })?;
+            for folder in wait::WATCHED {
+                hints.watch(&mailbox.folder(folder))?;
             }
-        })?;
-        for folder in wait::WATCHED {
-            hints.watch(&mailbox.folder(folder))?;
-        }
-        // Its own removal or renaming. The folder above would tell of that too, and of everything else that happens there.
-        let _ = hints.watch(mailbox.root());
+            // Its own removal or renaming. The folder above would tell of that too, and of everything else that happens there.
+            let _ = hints.watch(mailbox.root());
+            Ok(hints)
+        };
+        // Without events, a thorough look every so often sees the same.
+        let hints = if options.poll.is_none() { Some(from_events()?) } else { None };
         let presence = presence::announce(&mailbox)?;
         let every = options.poll.unwrap_or(LOOK_AROUND);
         Ok(Self {

@@ -67,7 +67,7 @@ impl Gc<'_> {
                 None => others = true,
             }
         }
-        over.sort_by_key(|o| (o.at, o.question));
+        over.sort_unstable_by_key(|o| (o.at, o.question));
         let is_whole = !others && over.iter().all(|o| o.is_old) && !self.is_needed(lock)?;
         if is_whole {
             let mut rounds: Vec<_> = over.iter().map(|o| o.question).collect();
@@ -92,7 +92,7 @@ impl Gc<'_> {
         needed.extend(over.iter().max_by_key(|o| (o.answered, o.at)).map(|o| o.question));
         needed.extend(over.iter().find(|o| o.has_prompt).map(|o| o.question));
         let mut by_begin: Vec<&Over> = over.iter().collect();
-        by_begin.sort_by_key(|o| std::cmp::Reverse(o.begun));
+        by_begin.sort_unstable_by_key(|o| std::cmp::Reverse(o.begun));
         let mut end = None;
         for round in by_begin {
             if end.is_some_and(|end| round.begun < end) {

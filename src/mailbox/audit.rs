@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Mailbox, WorkflowLock};
 use crate::disk::{self, Lock};
+use crate::document;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::time::{self, Time};
 
@@ -87,7 +88,7 @@ fn lately(mailbox: &Mailbox) -> std::io::Result<Vec<Entry>> {
     file.seek(SeekFrom::Start(length.saturating_sub(LATELY)))?;
     let mut tail = Vec::new();
     file.take(LATELY).read_to_end(&mut tail)?;
-    Ok(tail.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    Ok(tail.split(|b| *b == b'\n').filter_map(document::json).collect())
 }
 
 /// Appends several entries in one write.

@@ -223,7 +223,7 @@ pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<
     for child in children(mailbox, parent)? {
         waits.extend(read(mailbox, parent, &child)?);
     }
-    waits.sort_by_key(|w| (w.typed.created, w.typed.await_id));
+    waits.sort_unstable_by_key(|w| (w.typed.created, w.typed.await_id));
     Ok(waits)
 }
 

@@ -232,7 +232,7 @@ pub fn rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Found> {
     look(Folder::Closed, &mut list::rounds_of(mailbox, workflow));
     let place =
         |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
-    found.sort_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.round.clone()));
+    found.sort_unstable_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.round.clone()));
     found
 }
 

@@ -13,7 +13,7 @@ use super::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
 use super::{close, timers, validate};
 use crate::checkpoint;
 use crate::disk::{self, Placed};
-use crate::document::Document;
+use crate::document::{self, Document};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::time::{self, Time};
@@ -140,7 +140,7 @@ fn finish_retiring(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: O
         Err(e) if e.is_missing_file() => return Ok(()),
         other => other,
     };
-    let is_own = |bytes: &Vec<u8>| serde_json::from_slice::<Asked>(bytes).is_ok_and(|asked| asked.question_id == Some(round.question));
+    let is_own = |bytes: &Vec<u8>| document::json::<Asked>(bytes).is_some_and(|asked| asked.question_id == Some(round.question));
     if bytes.as_ref().is_ok_and(is_own) {
         return disk::remove(aside);
     }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::events::{Event, EventKind, Tokens};
 use super::record::{self, Run};
 use crate::disk;
+use crate::document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::{Mailbox, WorkflowLock, list, workflow};
@@ -116,7 +117,7 @@ pub fn folder(mailbox: &Mailbox) -> PathBuf {
 }
 
 fn day_file(mailbox: &Mailbox, at: Time) -> PathBuf {
-    folder(mailbox).join(format!("{}.jsonl", at.format("%Y-%m-%d")))
+    folder(mailbox).join(format!("{}.jsonl", at.date_naive()))
 }
 
 fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
@@ -128,7 +129,7 @@ fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
     let mut bookings = Vec::new();
     for line in file.split(b'\n') {
         // A line that a power cut tore is booked again by recovery, or is lost; it must not hold up every launch.
-        bookings.extend(serde_json::from_slice::<Booking>(&line.io("read", &path)?).ok());
+        bookings.extend(document::json::<Booking>(&line.io("read", &path)?));
     }
     Ok(bookings)
 }
@@ -198,7 +199,7 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     let Ok(events) = std::fs::File::open(run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };
     let mut turns = Vec::new();
     for line in BufReader::new(events).split(b'\n').map_while(std::io::Result::ok) {
-        if let Ok(event) = serde_json::from_slice::<Event>(&line) {
+        if let Some(event) = document::json::<Event>(&line) {
             turns.extend(book.count(event.at, &event.kind));
         }
     }

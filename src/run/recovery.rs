@@ -14,6 +14,7 @@ use super::record::{self, Claimant, Run, State};
 use super::stop;
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
+use crate::document;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
@@ -167,9 +168,9 @@ fn delivered(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     // A turn that was stopped on request is no result.
     let stopped = stop::asked(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
     for line in events.split(b'\n').map_while(std::io::Result::ok) {
-        match serde_json::from_slice::<Event>(&line).map(|e| e.kind) {
-            Ok(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
-            Ok(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
+        match document::json::<Event>(&line).map(|e| e.kind) {
+            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
+            Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
                 if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
@@ -274,7 +275,6 @@ pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Opti
 }
 
 fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
-    let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).collect();
-    parked.sort();
-    parked.into_iter().next().ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "see what is: relaunch status"))
+    let parked = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).min();
+    parked.ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "see what is: relaunch status"))
 }

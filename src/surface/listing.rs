@@ -46,7 +46,7 @@ pub fn pending(mailbox: &Mailbox, as_json: bool) -> Result<()> {
 /// `checkpoint list`
 pub fn checkpoints(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
-    ids.sort();
+    ids.sort_unstable();
     let mut rows = Vec::new();
     let mut objects = Vec::new();
     for id in ids {

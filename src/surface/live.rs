@@ -198,7 +198,7 @@ struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     fn new(mailbox: &'a Mailbox, sender: Sender<Woken>) -> Self {
-        let mut hints = Hints::new(None, move |_| drop(sender.send(Woken::Changed))).ok();
+        let mut hints = Hints::new(move |_| drop(sender.send(Woken::Changed))).ok();
         if let Some(hints) = &mut hints {
             for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed] {
                 // Where it is missing the next look comes later.

@@ -224,7 +224,7 @@ impl Watch<'_> {
         runs.retain(|r| {
             matches!(r.state, State::Failed | State::Parked) && r.ended_at.is_some_and(|at| time::since(at) < self.gate.settings.window)
         });
-        runs.sort_by_key(|r| r.ended_at);
+        runs.sort_unstable_by_key(|r| r.ended_at);
         self.observe(&runs);
     }
 }

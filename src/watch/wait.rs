@@ -39,10 +39,12 @@ pub fn wait_for_mailbox(root: &Path, options: &Options, inputs: &Receiver<Input>
     let mut told = false;
     loop {
         let to = sender.clone();
-        let hints = Hints::new(options.poll, move |hint| {
-            let _ = to.send(Input::Hint(hint));
-        });
-        let mut hints = hints.ok();
+        let from_events = || {
+            Hints::new(move |hint| {
+                let _ = to.send(Input::Hint(hint));
+            })
+        };
+        let mut hints = if options.poll.is_none() { from_events().ok() } else { None };
         // The nearest folder above that exists: whatever comes is made below it.
         if let (Some(hints), Some(above)) = (&mut hints, root.ancestors().skip(1).find(|p| p.is_dir())) {
             let _ = hints.watch(above);

@@ -205,7 +205,7 @@ impl Service {
     #[track_caller]
     pub fn wait_status(&self, id: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let (ring, rings) = channel();
-        let mut hints = Hints::new(None, move |_| {
+        let mut hints = Hints::new(move |_| {
             let _sent = ring.send(());
         })
         .expect("file events");

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::EventKind;
+use crate::document;
 
 /// The longest line written, in bytes, its line feed included.
 pub const LINE_LIMIT: usize = 256 << 10;
@@ -84,7 +85,7 @@ fn write_line(line: &mut Vec<u8>, seq: u64, at: DateTime<Utc>, kind: &EventKind)
 
 /// The event with its strings and lists cut until it fits into `room` bytes, and `cut_from` its true size.
 fn shrink(kind: &EventKind, size: usize, room: usize) -> serde_json::Result<Value> {
-    let mut value = serde_json::to_value(kind)?;
+    let mut value: Value = serde_json::from_str(&serde_json::to_string(kind)?)?;
     let (mut text, mut items) = (room / 2, 4096);
     while text > 32 {
         cut(&mut value, text, items);
@@ -98,7 +99,7 @@ fn shrink(kind: &EventKind, size: usize, room: usize) -> serde_json::Result<Valu
         items = (items / 2).max(1);
     }
     let what = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    serde_json::to_value(EventKind::Raw { what, bytes: size as u64, head: String::new() })
+    serde_json::from_str(&serde_json::to_string(&EventKind::Raw { what, bytes: size as u64, head: String::new() })?)
 }
 
 fn cut(value: &mut Value, text: usize, items: usize) {
@@ -156,7 +157,7 @@ pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
         if torn {
             lines.next_back();
         }
-        let last = lines.rev().find_map(|line| serde_json::from_slice::<Numbered>(line).ok());
+        let last = lines.rev().find_map(document::json::<Numbered>);
         match last {
             Some(Numbered { seq }) => {
                 return Ok(Tail { last_seq: seq, torn });
