@@ -302,8 +302,8 @@ impl<'a, 'b> Attendance<'a, 'b> {
     }
 
     fn say(&mut self, line: String) {
-        if let Some(input) = &self.agent.input {
-            let _ = input.send(line);
+        if let Some(input) = &mut self.agent.input {
+            input.say(&line);
         }
     }
 

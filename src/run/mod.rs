@@ -20,6 +20,7 @@ pub mod inline;
 pub mod ladder;
 pub mod launch;
 pub mod live;
+pub mod lookout;
 mod pipes;
 pub mod plan;
 pub mod processes;

@@ -1,11 +1,16 @@
-//! The agent's three pipes, a thread for each, so that none of them can block another.
+//! The agent's three pipes. None of them can block another: the output has a thread, the complaints are looked out for, and the
+//! input gets a thread once it does not take what is said.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::process::Child;
-use std::sync::mpsc::{self, Receiver};
+use std::io::{ErrorKind, PipeReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, ChildStdin};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::{OFlags, fcntl_setfl};
+
+use super::lookout::Source;
 use crate::agent::lines::Lines;
 use crate::agent::stream::{Interpreter, Signal};
 use crate::text;
@@ -15,18 +20,64 @@ const STDERR_LIMIT: u64 = 4 << 20;
 /// Its end that is looked at for a reason, in bytes.
 const COMPLAINT: usize = 4 << 10;
 
-/// Writing may block while the agent does not read; so it has a thread. The pipe closes when the sender is dropped.
-pub(super) fn spawn_writer(child: &mut Child) -> Option<mpsc::Sender<String>> {
-    let mut stdin = child.stdin.take()?;
-    let (sender, lines) = mpsc::channel::<String>();
+/// The agent's standard input. It closes when this is dropped, behind all that was said.
+pub(super) enum Input {
+    /// As long as the pipe takes what is said: nearly always.
+    Pipe(ChildStdin),
+    /// The agent did not read: a thread waits until it does.
+    Thread(Sender<Vec<u8>>),
+    /// The agent has closed it.
+    Closed,
+}
+
+impl Input {
+    pub(super) fn of(child: &mut Child) -> Self {
+        match child.stdin.take() {
+            Some(pipe) if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() => Self::Pipe(pipe),
+            _ => Self::Closed,
+        }
+    }
+
+    pub(super) fn say(&mut self, line: &str) {
+        *self = match std::mem::replace(self, Self::Closed) {
+            Self::Pipe(mut pipe) => match write_what_fits(&mut pipe, line.as_bytes()) {
+                Ok([]) => Self::Pipe(pipe),
+                Ok(rest) => Self::Thread(spawn_writer(pipe, rest.to_vec())),
+                Err(_) => Self::Closed,
+            },
+            Self::Thread(lines) => match lines.send(line.into()) {
+                Ok(()) => Self::Thread(lines),
+                Err(_) => Self::Closed,
+            },
+            Self::Closed => Self::Closed,
+        };
+    }
+}
+
+/// Returns what did not fit.
+fn write_what_fits<'a>(pipe: &mut ChildStdin, mut line: &'a [u8]) -> std::io::Result<&'a [u8]> {
+    while !line.is_empty() {
+        match pipe.write(line) {
+            Ok(written) => line = &line[written..],
+            Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(line)
+}
+
+fn spawn_writer(mut pipe: ChildStdin, rest: Vec<u8>) -> Sender<Vec<u8>> {
+    let (sender, lines) = mpsc::channel::<Vec<u8>>();
     std::thread::spawn(move || {
-        for line in lines {
-            if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+        let _ = fcntl_setfl(&pipe, OFlags::empty());
+        for line in std::iter::once(rest).chain(lines) {
+            if pipe.write_all(&line).is_err() {
                 return;
             }
         }
     });
-    Some(sender)
+    sender
 }
 
 /// Turns the agent's output into signals. `take` may block, which holds the agent back through the pipe; it says whether
@@ -52,23 +103,50 @@ pub(super) fn spawn_reader(
 
 /// Keeps the head of the agent's standard error and reads on, so that the agent never blocks on it. At its end the last line
 /// that says something is sent.
-pub(super) fn spawn_complaints(mut from: impl Read + Send + 'static, mut to: File) -> Receiver<String> {
-    let (sender, last_words) = mpsc::sync_channel(1);
-    std::thread::spawn(move || {
-        let (mut left, mut tail) = (STDERR_LIMIT, Vec::new());
-        let mut buffer = [0; 8192];
-        while let Ok(n @ 1..) = from.read(&mut buffer) {
-            let keep = n.min(usize::try_from(left).unwrap_or(n));
-            if keep > 0 && to.write_all(&buffer[..keep]).is_err() {
-                left = 0;
-            }
-            left = left.saturating_sub(keep as u64);
-            tail.extend_from_slice(&buffer[..n]);
-            tail.drain(..tail.len().saturating_sub(COMPLAINT));
-        }
-        let tail = String::from_utf8_lossy(&tail);
+pub(super) struct Complaints {
+    from: PipeReader,
+    to: File,
+    /// How many bytes may still be kept.
+    left: u64,
+    tail: Vec<u8>,
+    last_words: SyncSender<String>,
+}
+
+impl Complaints {
+    pub(super) fn new(from: PipeReader, to: File) -> (Self, Receiver<String>) {
+        let (last_words, said) = mpsc::sync_channel(1);
+        (Self { from, to, left: STDERR_LIMIT, tail: Vec::new(), last_words }, said)
+    }
+
+    fn last_words(&self) -> String {
+        let tail = String::from_utf8_lossy(&self.tail);
         let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let _ = sender.send(text::excerpt(last.trim(), 300));
-    });
-    last_words
+        text::excerpt(last.trim(), 300)
+    }
+}
+
+impl Source for Complaints {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.from.as_fd()]
+    }
+
+    fn ready(&mut self) -> bool {
+        let mut buffer = [0; 8192];
+        let n = match self.from.read(&mut buffer) {
+            Ok(n @ 1..) => n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => return true,
+            Ok(0) | Err(_) => {
+                let _ = self.last_words.send(self.last_words());
+                return false;
+            }
+        };
+        let keep = n.min(usize::try_from(self.left).unwrap_or(n));
+        if keep > 0 && self.to.write_all(&buffer[..keep]).is_err() {
+            self.left = 0;
+        }
+        self.left = self.left.saturating_sub(keep as u64);
+        self.tail.extend_from_slice(&buffer[..n]);
+        self.tail.drain(..self.tail.len().saturating_sub(COMPLAINT));
+        true
+    }
 }

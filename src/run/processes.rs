@@ -6,13 +6,17 @@
 //! Linux only. A process that clears its environment is found only while its parent lives.
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal};
+use signal_hook::consts::SIGCHLD;
+
+use super::lookout::{self, Signals, Source};
 
 /// How long a tree gets after SIGTERM: the agent needs up to three seconds to take its tools down.
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
@@ -28,9 +32,21 @@ impl Process {
     /// Takes hold of a process.
     #[must_use]
     pub fn hold(pid: u32) -> Option<Self> {
-        let pid = i32::try_from(pid).ok()?;
-        let fd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
-        Some(Self { pid, fd })
+        Self::try_hold(pid).ok()
+    }
+
+    fn try_hold(pid: u32) -> rustix::io::Result<Self> {
+        let pid = i32::try_from(pid).map_err(|_| Errno::SRCH)?;
+        let fd = pidfd_open(Pid::from_raw(pid).ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
+        Ok(Self { pid, fd })
+    }
+
+    /// Takes hold of an agent that was just started; one that cannot be held is ended, for nobody would see its end.
+    pub(super) fn hold_agent(agent: &mut Child) -> std::io::Result<Self> {
+        Self::try_hold(agent.id()).map_err(|e| {
+            let _ = agent.kill().and_then(|()| agent.wait());
+            e.into()
+        })
     }
 
     /// Signals it; a process that is gone is fine.
@@ -72,18 +88,50 @@ fn adopts() -> bool {
     rustix::process::child_subreaper().is_ok_and(|of| of.is_some())
 }
 
-/// Waits for the agent's end, in words. The adopted that end meanwhile are waited for too: nobody else would.
-pub(super) fn wait_for(mut agent: Child) -> String {
-    while adopts() {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
-                return ExitStatus::from_raw(status.as_raw()).to_string();
-            }
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => break,
-        }
+/// Waits for the agent's end, and tells it in words. The adopted that end meanwhile are waited for too: nobody else would.
+pub(super) struct Waiter<F> {
+    agent: Child,
+    process: Arc<Process>,
+    /// Of children; none where nobody is adopted.
+    signals: Option<Signals>,
+    ended: F,
+}
+
+impl<F: FnMut(String) + Send> Waiter<F> {
+    pub(super) fn new(agent: Child, process: Arc<Process>, ended: F) -> Self {
+        // The agent's own end is not told by a signal alone: whoever started us may have blocked it.
+        let signals = adopts().then(|| lookout::signals(&[SIGCHLD])).and_then(Result::ok);
+        Self { agent, process, signals, ended }
     }
-    agent.wait().map_or_else(|e| e.to_string(), |status| status.to_string())
+}
+
+impl<F: FnMut(String) + Send> Source for Waiter<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        std::iter::once(self.process.fd.as_fd()).chain(self.signals.iter().map(|s| s.get_read().as_fd())).collect()
+    }
+
+    fn ready(&mut self) -> bool {
+        if let Some(signals) = &mut self.signals {
+            drop(signals.pending());
+            loop {
+                match rustix::process::wait(WaitOptions::NOHANG) {
+                    Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(self.agent.id()) => {
+                        (self.ended)(ExitStatus::from_raw(status.as_raw()).to_string());
+                        return false;
+                    }
+                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(None) => return true,
+                    Err(_) => break,
+                }
+            }
+        }
+        match self.agent.try_wait() {
+            Ok(None) => return true,
+            Ok(Some(status)) => (self.ended)(status.to_string()),
+            Err(e) => (self.ended)(e.to_string()),
+        }
+        false
+    }
 }
 
 /// Whether it is certain that no descendant lives once the agent has ended, and without a look at every process there is.

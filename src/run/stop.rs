@@ -2,18 +2,18 @@
 //! at the next tool boundary. A byte into the FIFO `control` wakes the supervisor, which climbs the ladder. Nothing is
 //! signalled by pid.
 
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ladder;
+use super::lookout::Source;
 use super::record::{self, Run};
 use crate::disk::{self, Lock};
 use crate::document::Document;
@@ -113,56 +113,63 @@ pub fn mark(folder: &Path, by: &str) -> Result<()> {
     disk::replace(&path(folder), &Document::new(stop)?.to_bytes())
 }
 
-/// Listens for wake-ups until it is dropped.
+/// The FIFO `control`; gone when this is dropped.
 #[derive(Debug)]
-#[must_use = "nobody listens once this is dropped"]
-pub struct Listener {
-    fifo: PathBuf,
-    over: Arc<AtomicBool>,
-}
+#[must_use = "nobody can wake the run once this is dropped"]
+pub struct Control(PathBuf);
 
-impl Drop for Listener {
+impl Drop for Control {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        let _ = wake(&self.fifo);
         // A left-over FIFO would hold up whoever reads every file of the mailbox.
-        let _ = std::fs::remove_file(&self.fifo);
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Calls `woken` for every wake-up, from a thread of its own that sleeps meanwhile.
-pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<Listener> {
+struct WakeUps<F> {
+    fifo: File,
+    woken: F,
+}
+
+/// Makes the FIFO, and calls `woken` when somebody has written into it.
+pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<(Control, Box<dyn Source>)> {
     let path = control(folder);
     match rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(e) => return Err(std::io::Error::from(e)).io("create", &path),
     }
-    // Open for both: the pipe never ends, whoever comes and goes.
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    let mut fifo = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path).io("open", &path)?;
-    let over = Arc::new(AtomicBool::new(false));
-    let ended = over.clone();
-    std::thread::spawn(move || {
-        let mut buffer = [0; 64];
-        while fifo.read(&mut buffer).is_ok_and(|n| n > 0) && !ended.load(Ordering::Acquire) {
-            woken();
+    // Open for both: the pipe never ends, whoever comes and goes. Without blocking: somebody else may read what woke us.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let fifo = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path).io("open", &path)?;
+    Ok((Control(path), Box::new(WakeUps { fifo, woken })))
+}
+
+impl<F: Fn() + Send> Source for WakeUps<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.fifo.as_fd()]
+    }
+
+    fn ready(&mut self) -> bool {
+        match self.fifo.read(&mut [0; 64]) {
+            Ok(1..) => (self.woken)(),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Ok(0) | Err(_) => return false,
         }
-    });
-    Ok(Listener { fifo: path, over })
+        true
+    }
 }
 
 fn wake(path: &Path) -> Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut fifo = match OpenOptions::new().write(true).custom_flags(flags).open(path) {
         // Nobody listens: the supervisor has just ended, or has not begun to; it looks for the request by itself then.
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound || e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+        Err(e) if e.kind() == ErrorKind::NotFound || e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
             return Ok(());
         }
         other => other.io("open", path)?,
     };
     match fifo.write_all(b"s") {
         // Full: it will be woken anyway.
-        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
+        Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(()),
         other => other.io("write to", path),
     }
 }
@@ -189,6 +196,7 @@ pub fn hooks(folder: &Path) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::lookout::Lookout;
 
     #[test]
     fn the_hooks_are_silent_until_the_request_lies_there() {
@@ -213,14 +221,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         wake(&control(folder.path())).unwrap();
         let (sender, woken) = std::sync::mpsc::channel();
-        let listener = listen(folder.path(), move || sender.send(()).unwrap()).unwrap();
+        let (fifo, wake_ups) = listen(folder.path(), move || sender.send(()).unwrap()).unwrap();
+        let mut lookout = Lookout::new().unwrap();
+        lookout.start(vec![wake_ups]);
         wake(&control(folder.path())).unwrap();
         woken.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
         // Its thread ends with it, and nothing is left that a reader of all files would hang on.
-        drop(listener);
+        drop(lookout);
         assert!(
             woken.recv_timeout(std::time::Duration::from_secs(10)).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
         );
+        drop(fifo);
         assert!(!control(folder.path()).exists());
     }
 }

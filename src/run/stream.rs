@@ -58,7 +58,10 @@ impl Stream {
             let mut observe = |_: &Event| {
                 let _ = ring.try_send(());
             };
-            supervisor::supervise(&mailbox, &config, run, &mut observe, |s| drop(stoppable.send(s)))
+            supervisor::supervise(&mailbox, &config, run, &mut observe, |s| {
+                let _ = stoppable.send(s);
+                Vec::new()
+            })
         });
         Self { lines, rings, stopper, grace, thread: Some(thread) }
     }

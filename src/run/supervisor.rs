@@ -13,9 +13,10 @@ use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
 use super::ladder::Request;
 use super::launch::{self, Start};
-use super::pipes;
+use super::lookout::{Lookout, Source};
+use super::pipes::{self, Complaints};
 use super::plan;
-use super::processes::{self, Process};
+use super::processes::{self, Process, Waiter};
 use super::prompt;
 use super::record::{self, Run, State};
 use super::role;
@@ -58,7 +59,8 @@ impl Stopper {
     }
 }
 
-/// Supervises one claimed attempt to its end. `observe` sees every event as it is written; `stoppable` gets the handle to stop it.
+/// Supervises one claimed attempt to its end. `observe` sees every event as it is written; `stoppable` gets the handle to stop it, and
+/// says what is to be looked out for beside the agent.
 ///
 /// Returns the record as it is at the end; where somebody else supervises the round, or it is over, the record as it was.
 pub fn supervise(
@@ -66,7 +68,7 @@ pub fn supervise(
     config: &Config,
     run: Run,
     observe: &mut dyn FnMut(&Event),
-    stoppable: impl FnOnce(Stopper),
+    stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
     let round = run.round();
     let Some(lock) = take_lock(mailbox, &run)? else { return Ok(run) };
@@ -83,12 +85,18 @@ pub fn supervise(
     }
     let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
-    stoppable(Stopper(sender.clone()));
+    let mut sources = stoppable(Stopper(sender.clone()));
     let waker = sender.clone();
-    let listener = stop::listen(&folder, move || drop(waker.send(Input::Woken)));
-    if let Err(e) = &listener {
-        log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
-    }
+    let control = match stop::listen(&folder, move || drop(waker.send(Input::Woken))) {
+        Ok((control, wake_ups)) => {
+            sources.push(wake_ups);
+            Some(control)
+        }
+        Err(e) => {
+            log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
+            None
+        }
+    };
     let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
@@ -98,13 +106,13 @@ pub fn supervise(
     };
     let (ending, last) = match refused {
         Some(ending) => (ending, None),
-        None => match start(mailbox, config, &mut run, &mut log, sender, &allowance) {
+        None => match start(mailbox, config, &mut run, &mut log, sender, sources, &allowance) {
             Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
         },
     };
-    drop(listener);
+    drop(control);
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     let ended = if processes::none_is_left() { Ok(0) } else { processes::end(|t| t == token, processes::TERM_GRACE) };
@@ -209,8 +217,8 @@ impl Log<'_> {
 
 /// A started agent.
 pub(super) struct Agent {
-    pub(super) process: Option<Process>,
-    pub(super) input: Option<mpsc::Sender<String>>,
+    pub(super) process: Arc<Process>,
+    pub(super) input: Option<pipes::Input>,
     pub(super) interpreter: Arc<Mutex<Interpreter>>,
     pub(super) complaints: Receiver<String>,
     pub(super) start: Start,
@@ -218,6 +226,8 @@ pub(super) struct Agent {
     pub(super) held: Option<String>,
     /// How many answers of the model it may take, where the operator's own arguments say nothing else.
     pub(super) turns: Option<u32>,
+    /// For everything beside its output.
+    _lookout: Lookout,
 }
 
 fn start(
@@ -226,6 +236,7 @@ fn start(
     run: &mut Run,
     log: &mut Log<'_>,
     sender: SyncSender<Input>,
+    mut sources: Vec<Box<dyn Source>>,
     allowance: &Allowance,
 ) -> Result<Agent> {
     let (_, runner) = config.runner(Some(&run.runner))?;
@@ -248,29 +259,28 @@ fn start(
     run.state = State::Running;
     run.started_at = Some(time::now());
     record::write(mailbox, run)?;
+    let mut lookout = Lookout::new().io("open a pipe for", run.folder(mailbox))?;
     let (stderr_read, stderr_write) = std::io::pipe().io("open a pipe for", run.folder(mailbox))?;
     let mut child = launch::spawn(&call, File::from(std::os::fd::OwnedFd::from(stderr_write)))?;
-    let process = Process::hold(child.id());
+    let process = Arc::new(Process::hold_agent(&mut child).io("take hold of the agent of", run.folder(mailbox))?);
     let interpreter = Arc::new(Mutex::new(match &start {
         Start::New => Interpreter::new(),
         Start::Continue => Interpreter::resuming(run.session_id.to_string()),
         Start::Fork(from) => Interpreter::resuming(from),
     }));
-    let input = pipes::spawn_writer(&mut child);
+    let mut input = pipes::Input::of(&mut child);
     let (lines, end) = (sender.clone(), sender.clone());
     let take = move |signals| lines.send(Input::Signals(signals)).is_ok();
     pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(end.send(Input::OutputEnded)));
-    let complaints = pipes::spawn_complaints(stderr_read, stderr);
-    std::thread::spawn(move || {
-        let _ = sender.send(Input::Exited(processes::wait_for(child)));
-    });
+    let (complaining, complaints) = Complaints::new(stderr_read, stderr);
+    let exit = Waiter::new(child, process.clone(), move |status| drop(sender.send(Input::Exited(status))));
+    sources.extend([Box::new(complaining) as Box<dyn Source>, Box::new(exit)]);
+    lookout.start(sources);
     let message = claude::user_message(&run.message_id.to_string(), &message);
     let (first, held) = match &run.role {
         Some(_) => (role::question(), Some(message)),
         None => (message, None),
     };
-    if let Some(input) = &input {
-        let _ = input.send(first);
-    }
-    Ok(Agent { process, input, interpreter, complaints, start, held, turns })
+    input.say(&first);
+    Ok(Agent { process, input: Some(input), interpreter, complaints, start, held, turns, _lookout: lookout })
 }

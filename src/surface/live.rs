@@ -70,7 +70,7 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     let (sender, woken) = mpsc::channel();
     let mut watched = Watched::new(mailbox, sender.clone());
     on_signal(sender.clone())?;
-    on_hangup(move || drop(sender.send(Woken::Over)));
+    let _lookout = on_hangup(move || drop(sender.send(Woken::Over)));
     // An unknown id is told before anything is drawn.
     let first = picture.look()?;
     if json {

@@ -72,17 +72,11 @@ impl Attendance<'_, '_> {
         match rung {
             Rung::Boundary => {}
             Rung::Interrupt => self.say(claude::interrupt("askbox-stop")),
-            Rung::Terminate => {
-                if let Some(process) = &self.agent.process {
-                    process.signal(rustix::process::Signal::TERM);
-                }
-            }
+            Rung::Terminate => self.agent.process.signal(rustix::process::Signal::TERM),
             Rung::Kill => {
                 let token = self.run.token();
                 let _ = processes::end(|t| t == token, Duration::ZERO);
-                if let Some(process) = &self.agent.process {
-                    process.signal(rustix::process::Signal::KILL);
-                }
+                self.agent.process.signal(rustix::process::Signal::KILL);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::foreground::{foreground, on_signal};
+use super::foreground::{StopSignals, foreground};
 use crate::agent::events::EventKind;
 use crate::config::{self, Config};
 use crate::disk::Lock;
@@ -138,7 +138,8 @@ pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, 
     let config = config::load()?.config;
     let grace = config.limits.grace.0;
     processes::adopt_orphans();
-    supervisor::supervise(mailbox, &config, run, &mut |_| {}, |stopper| on_signal(stopper, grace, deaf_until))?;
+    let stop_by = |stopper| StopSignals::catch(stopper, grace, deaf_until).into_iter().collect();
+    supervisor::supervise(mailbox, &config, run, &mut |_| {}, stop_by)?;
     Ok(0)
 }
 

@@ -14,10 +14,8 @@ use crate::text;
 /// `relaunch events` and `relaunch logs`.
 pub fn follow(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
     let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
-    if follow {
-        // Nobody reads any more: also while nothing is to be written.
-        on_hangup(|| std::process::exit(0));
-    }
+    // Nobody reads any more: also while nothing is to be written.
+    let _lookout = follow.then(|| on_hangup(|| std::process::exit(0)));
     loop {
         // Asked before the events are read: then the last ones are surely among them.
         let goes_on = follow && events.goes_on()?;

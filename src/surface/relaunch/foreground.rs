@@ -1,8 +1,11 @@
 //! A run in the foreground: read along on standard output, stopped by a signal or by a reader that goes away.
 
-use std::io::Write;
+use std::io::{Stdout, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::follow;
 use crate::agent::events::Event;
@@ -10,6 +13,7 @@ use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::run::ladder::Request;
+use crate::run::lookout::{self, Lookout, Signals, Source};
 use crate::run::processes;
 use crate::run::record::{Run, State};
 use crate::run::supervisor::{self, Stopper};
@@ -40,9 +44,9 @@ pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool
         let _ = ring.try_send(());
     };
     let stop_by = |s: Stopper| {
-        on_signal(s.clone(), grace, None);
         let _ = stoppable.send(s.clone());
-        on_hangup(move || s.stop(reader_gone(grace)));
+        let signals = StopSignals::catch(s.clone(), grace, None);
+        signals.into_iter().chain([hangup(move || s.stop(reader_gone(grace)))]).collect()
     };
     processes::adopt_orphans();
     let supervised = supervisor::supervise(mailbox, &config, run, &mut observe, stop_by);
@@ -107,35 +111,66 @@ fn request(why: &str, grace: Duration) -> Request {
 }
 
 /// SIGTERM, SIGINT and SIGHUP climb the ladder instead of killing us: the agent's session is kept. A second one is impatient.
-/// `deaf_until`: before this time they mean somebody else.
-pub(super) fn on_signal(stopper: Stopper, grace: Duration, deaf_until: Option<Instant>) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP]) {
-        std::thread::spawn(move || {
-            let meant = signals.forever().filter(|_| deaf_until.is_none_or(|t| Instant::now() >= t));
-            for (n, signal) in meant.enumerate() {
-                let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-                stopper.stop(Request { now: n > 0, ..request(&format!("the supervisor got {name}"), grace) });
-            }
-        });
+pub(super) struct StopSignals {
+    caught: Signals,
+    stopper: Stopper,
+    grace: Duration,
+    /// Before this time they mean somebody else.
+    deaf_until: Option<Instant>,
+    again: bool,
+}
+
+impl StopSignals {
+    pub(super) fn catch(stopper: Stopper, grace: Duration, deaf_until: Option<Instant>) -> Option<Box<dyn Source>> {
+        let caught = lookout::signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
+        Some(Box::new(Self { caught, stopper, grace, deaf_until, again: false }))
     }
 }
 
-/// Calls `gone` when whoever reads our standard output closes the pipe: also where nothing is to be written for a while.
-pub(crate) fn on_hangup(gone: impl FnOnce() + Send + 'static) {
-    use rustix::event::{PollFd, PollFlags, poll};
-    std::thread::spawn(move || {
-        let out = std::io::stdout();
-        loop {
-            // No event is asked for: only an error or a hang-up wakes it.
-            let mut fds = [PollFd::new(&out, PollFlags::empty())];
-            match poll(&mut fds, None) {
-                Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => return gone(),
-                // A file or terminal without such a notion.
-                Ok(_) => return,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return,
-            }
+impl Source for StopSignals {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.caught.get_read().as_fd()]
+    }
+
+    fn ready(&mut self) -> bool {
+        let is_meant = self.deaf_until.is_none_or(|t| Instant::now() >= t);
+        for signal in self.caught.pending().filter(|_| is_meant) {
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+            let now = std::mem::replace(&mut self.again, true);
+            self.stopper.stop(Request { now, ..request(&format!("the supervisor got {name}"), self.grace) });
         }
-    });
+        true
+    }
+}
+
+/// Whoever reads our standard output closes the pipe: also where nothing is to be written for a while.
+struct Hangup<F> {
+    out: Stdout,
+    gone: F,
+}
+
+impl<F: FnMut() + Send> Source for Hangup<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.out.as_fd()]
+    }
+
+    fn is_read(&self) -> bool {
+        false
+    }
+
+    fn ready(&mut self) -> bool {
+        (self.gone)();
+        false
+    }
+}
+
+fn hangup(gone: impl FnMut() + Send + 'static) -> Box<dyn Source> {
+    Box::new(Hangup { out: std::io::stdout(), gone })
+}
+
+/// Calls `gone` when whoever reads our standard output goes away, from a thread of its own.
+pub(crate) fn on_hangup(gone: impl FnMut() + Send + 'static) -> Option<Lookout> {
+    let mut lookout = Lookout::new().ok()?;
+    lookout.start(vec![hangup(gone)]);
+    Some(lookout)
 }
