@@ -25,7 +25,7 @@ mod lock;
 mod prune;
 mod sweep;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, touch_folder};
+pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use prune::{Removed, remove_known, set_aside};
 pub use sweep::{is_temporary_name, sweep};
@@ -167,6 +167,20 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
     Ok(placed)
 }
 
+/// [`create`] ahead of the sync of its name: see [`sync_names_up_to`]. A power cut before that takes the file away, whole.
+pub fn create_ahead(path: &Path, bytes: &[u8]) -> Result<Placed> {
+    match write_temporary(parent(path)?, bytes, 0o600)?.persist_noclobber(path) {
+        Ok(_) => Ok(Placed::Done),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Taken),
+        Err(e) => Err(e.error).io("create", path),
+    }
+}
+
+/// [`replace`] ahead of the sync of its name: a power cut may bring back what was there, whole. The mode is 0600.
+pub fn replace_ahead(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_temporary(parent(path)?, bytes, 0o600)?.persist(path).map(drop).map_err(|e| e.error).io("replace", path)
+}
+
 /// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
@@ -200,34 +214,31 @@ pub fn replace_dated(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<(
 
 /// Renames durably, never replaces, and syncs both folders.
 pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
+    // The new name first: a crash between the two leaves both names rather than none.
+    let placed = rename_ahead(from, to)?;
+    let source = parent(from)?;
+    if placed == Placed::Done && source != parent(to)? {
+        sync_folder(source).inspect_err(|_| drop(rename_noreplace(to, from)))?;
+    }
+    Ok(placed)
+}
+
+/// Renames, never replaces; durable is the new name. Where a power cut brings the old one back as well, whoever looks has to
+/// tell.
+pub fn rename_ahead(from: &Path, to: &Path) -> Result<Placed> {
     match rename_noreplace(from, to) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
         Err(e) => return Err(e).io("move", from),
     }
-    let (source, target) = (parent(from)?, parent(to)?);
-    // The new name first: a crash between the two leaves both names rather than none.
-    let synced = sync_folder(target).and_then(|()| if source == target { Ok(()) } else { sync_folder(source) });
-    if let Err(e) = synced {
-        let _ = rename_noreplace(to, from);
-        return Err(e);
-    }
+    sync_folder(parent(to)?).inspect_err(|_| drop(rename_noreplace(to, from)))?;
     Ok(Placed::Done)
 }
 
-/// Gives a file new content and then a new name, which must be free, with two syncs: durable is that it is there, whole, under
-/// the new name. Where a power cut brings the old name back as well, whoever looks has to tell.
+/// [`rename_ahead`] of a file that gets new content first, with two syncs for both.
 pub fn rename_changed(from: &Path, to: &Path, bytes: &[u8]) -> Result<Placed> {
-    write_temporary(parent(from)?, bytes, 0o600)?.persist(from).map_err(|e| e.error).io("replace", from)?;
-    match rename_noreplace(from, to) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
-        Err(e) => return Err(e).io("move", from),
-    }
-    sync_folder(parent(to)?).inspect_err(|_| {
-        let _ = rename_noreplace(to, from);
-    })?;
-    Ok(Placed::Done)
+    replace_ahead(from, bytes)?;
+    rename_ahead(from, to)
 }
 
 fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {

@@ -134,29 +134,56 @@ const fn moment(who: &'static str, words: &'static str, call: &'static str, path
     Moment { who, words, call, path, n }
 }
 
-const MOMENTS: [Moment; 8] = [
+const RECORD: &str = "runs/docs/{round}/1/run.json";
+
+/// Before the agent is launched, or told anything.
+const BEFORE: [Moment; 7] = [
     moment("watcher", "about to claim", "renameat2", "running/docs.{round}.json", 1),
-    moment("watcher", "claimed, no attempt is written yet", "renameat2", "runs/docs/{round}/1/run.json", 1),
+    moment("watcher", "claimed, no attempt is written yet", "renameat2", RECORD, 1),
     moment("watcher", "the attempt is written, no supervisor is started yet", "open", "runs/docs/{round}/1/supervisor.log", 1),
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
-    moment("supervisor", "about to write that it launches", "renameat2", "runs/docs/{round}/1/run.json", 2),
-    moment("supervisor", "the agent is gone, the final record is not written", "renameat2", "runs/docs/{round}/1/run.json", 3),
+    moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
+    moment(FOREGROUND, "claimed, no attempt is written yet", "renameat2", RECORD, 1),
+    moment(FOREGROUND, "the attempt is written, nothing is launched yet", "open", "runs/docs/{round}/1/stderr.log", 1),
+];
+
+/// Whether the agent gets as far as to its log before it dies with its supervisor, the machine decides.
+const LAUNCHED: Moment =
+    moment("supervisor", "the agent is launched, its workflow not yet on record", "renameat", "workflows/docs.json", 1);
+
+const AFTER: [Moment; 3] = [
+    moment("supervisor", "the agent is gone, the final record is not written", "renameat", RECORD, 2),
     moment("supervisor", "the final record is written, the round still open", "renameat", "running/docs.{round}.json", 1),
     moment("supervisor", "the document says how it ended, the last move is missing", "renameat2", "closed/docs.{round}.json", 1),
 ];
+
+/// `relaunch docs` on an answered workflow: it claims and supervises in one.
+const FOREGROUND: &str = "`relaunch ID`";
+
+/// strace that kills there.
+fn killing(place: &Place, moment: &Moment, round: &str) -> Vec<String> {
+    let path = place.mailbox().join(moment.path.replace("{round}", round)).display().to_string();
+    let (trace, inject) = (format!("trace={}", moment.call), format!("inject={}:signal=KILL:when={}", moment.call, moment.n));
+    strace(&["-qq", "-P", &path, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
+}
+
+fn kill_watcher(place: &Place, moment: &Moment, round: &str, when: &str) {
+    let mut watcher = place.watcher_behind(&killing(place, moment, round));
+    until(when, || watcher.0.try_wait().expect("wait").is_some());
+}
 
 /// Kills right before a system call. A supervisor in the foreground is the same code as the watcher's.
 fn at_moment(moment: &Moment) -> [String; 4] {
     let when = format!("{} killed when {}", moment.who, moment.words);
     let place = answered();
-    let path = place.mailbox().join(moment.path.replace("{round}", &place.round("docs"))).display().to_string();
-    let (trace, inject) = (format!("trace={}", moment.call), format!("inject={}:signal=KILL:when={}", moment.call, moment.n));
-    let before = strace(&["-qq", "-P", &path, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
+    let round = place.round("docs");
     if moment.who == "watcher" {
-        let mut watcher = place.watcher_behind(&before);
-        until(&when, || watcher.0.try_wait().expect("wait").is_some());
+        kill_watcher(&place, moment, &round, &when);
     } else {
-        let out = output(place.wrapped(&before, "relaunch").arg("docs"));
+        if moment.who == "supervisor" {
+            kill_watcher(&place, &BEFORE[2], &round, &when);
+        }
+        let out = output(place.wrapped(&killing(&place, moment, &round), "relaunch").arg("docs"));
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
     }
     assert!(place.only("closed", "docs.").is_none(), "{when}: it was over before");
@@ -174,11 +201,11 @@ enum Case {
 
 #[test]
 fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_documentation_says() {
-    let cases: Vec<(usize, Case)> = MOMENTS[..5]
+    let cases: Vec<(usize, Case)> = BEFORE
         .iter()
         .map(Case::Moment)
         .chain(STEPS.iter().flat_map(|(step, words)| Victims::all().into_iter().map(|v| Case::Step(step, words, v))))
-        .chain(MOMENTS[5..].iter().map(Case::Moment))
+        .chain(AFTER.iter().map(Case::Moment))
         .enumerate()
         .collect();
     let rows: Mutex<Vec<Row>> = Mutex::new(Vec::new());
@@ -202,6 +229,34 @@ fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_docum
     } else {
         assert_eq!(old, table, "docs/reliability.md says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
     }
+}
+
+#[test]
+fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_again_and_only_then_told() {
+    let [_, _, launches, what] = at_moment(&LAUNCHED);
+    let again = "launched again under the same session id; only then the model is shown the answer";
+    let never = "never launched by the first attempt; the second delivers";
+    assert!([("2", again), ("1", never)].contains(&(launches.as_str(), what.as_str())), "{launches}: {what}");
+}
+
+/// The move out of `answered/` is synced in `running/` alone.
+#[test]
+fn an_answered_copy_that_a_power_cut_brings_back_is_not_run_again() {
+    let place = answered();
+    let answered = place.mailbox().join("answered/docs.json");
+    let copy = std::fs::read(&answered).expect("answered");
+    std::fs::write(place.agent("pause.tool"), "").expect("pause");
+    let watcher = place.watcher();
+    until("it is at work", || place.agent("at.tool").exists());
+    std::fs::write(&answered, &copy).expect("written");
+    std::fs::remove_file(place.agent("pause.tool")).expect("paused");
+    until("the copy goes", || !answered.exists());
+    until("it is closed", || place.only("closed", "docs.").is_some());
+    std::fs::write(&answered, &copy).expect("written");
+    until("the copy goes", || !answered.exists());
+    watcher.kill();
+    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
 }
 
 /// The move into `closed/` is synced there alone.

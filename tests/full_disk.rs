@@ -254,9 +254,9 @@ fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
     let round = place.round("docs");
     let record = place.mailbox().join(format!("runs/docs/{round}/1/run.json"));
     let path = record.display().to_string();
-    // The record is exchanged twice: when the agent starts, and at the end. From there on the disk is full, four times.
-    let before = strace(&["-qq", "-P", &path, "-e", "trace=renameat2", "-e", "signal=none", "-o", "/dev/null"]);
-    let inject = ["-e", "inject=renameat2:error=ENOSPC:when=3..6"].map(str::to_owned);
+    // The record is made when the agent starts, and replaced at the end. From there on the disk is full, four times.
+    let before = strace(&["-qq", "-P", &path, "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
+    let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
     let before: Vec<String> = before.into_iter().chain(inject).collect();
     let mut child = faults::Running(place.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));
     until("the supervisor records what it knows", || place.only("closed", "docs.").is_some());

@@ -24,6 +24,8 @@ enum Call {
     FolderMade(String),
     Printed(String),
     Spawned,
+    /// A line into the agent's pipe.
+    Told,
     Left(String),
 }
 
@@ -55,6 +57,7 @@ fn call(line: &str, root: &str) -> Option<Call> {
     Some(match name {
         "fsync" | "fdatasync" => Call::Synced(of_fd()?),
         "write" if args.starts_with("1<") => Call::Printed(quoted.first()?.clone()),
+        "write" if args.contains("<pipe:") && quoted.first()?.starts_with("{\\") => Call::Told,
         "write" | "pwrite64" => Call::Written(of_fd().filter(ours)?),
         "open" | "openat" | "creat" if args.contains("O_CREAT") => Call::Created(quoted.first().filter(|p| ours(p))?.clone()),
         "rename" | "renameat" | "renameat2" => {
@@ -94,16 +97,23 @@ fn assert_ordered(calls: &[Call]) {
                 if let Some(written) = calls[..at].iter().rposition(|c| matches!(c, Call::Written(p) if p == from)) {
                     assert!(synced_between(from, written, at), "{to} appears before its data is on the disk: {calls:#?}");
                 }
-                let told = calls[at..].iter().position(|c| matches!(c, Call::Printed(_) | Call::Spawned | Call::Left(_)));
-                let told = at + told.expect("the program ends");
+                // An agent that is launched knows of nothing before it is told.
+                let is_record = to.ends_with("/run.json");
+                let tells =
+                    |c: &Call| matches!(c, Call::Printed(_) | Call::Told | Call::Left(_)) || (!is_record && matches!(c, Call::Spawned));
+                let told = at + calls[at..].iter().position(tells).expect("the program ends");
                 let moved_on = calls[at + 1..told].iter().any(|c| matches!(c, Call::Moved(from, ..) if from == to));
+                // The round's own document says so as well.
+                let closed = |c: &Call| matches!(c, Call::Moved(_, to, _) if to.contains("/closed/"));
+                let is_over = is_record && calls[at..told].iter().any(closed);
                 assert!(
-                    moved_on || synced_between(folder(to), at, told),
+                    moved_on || is_over || synced_between(folder(to), at, told),
                     "success is told before the name {to} is on the disk: {calls:#?}"
                 );
-                // A claimed copy that comes back is told from one that counts by `closed/`: see tests/crashes.rs.
-                let closes = to.contains("/closed/") && ["/running/", "/parked/"].iter().any(|f| from.contains(f));
-                if is_document(from) && folder(from) != folder(to) && !closes {
+                // A copy that comes back is told from one that counts by the folders behind it: see tests/crashes.rs.
+                let goes_on = to.contains("/running/") || to.contains("/closed/");
+                let goes_on = goes_on && ["/answered/", "/running/", "/parked/"].iter().any(|f| from.contains(f));
+                if is_document(from) && folder(from) != folder(to) && !goes_on {
                     assert!(synced_between(folder(from), at, told), "{from} may come back after a power cut: {calls:#?}");
                 }
             }
@@ -200,10 +210,14 @@ fn a_checkpoint_is_replaced_whole() {
 }
 
 #[test]
-fn the_claim_and_its_session_are_durable_before_the_agent_is_spawned() {
+fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is_told_anything() {
     let place = Place::new();
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-    place.ok("ask-answer", &["docs", "a"]);
+    for workflow in ["first", "docs"] {
+        place.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
+        place.ok("ask-answer", &[workflow, "a"]);
+    }
+    // What is made once, such as `costs/`, is there.
+    place.ok("relaunch", &["first"]);
     let round = place.round("docs");
     let calls = calls(&place, "relaunch", &["docs"]);
     assert_eq!(place.state("docs"), "delivered");
@@ -212,11 +226,17 @@ fn the_claim_and_its_session_are_durable_before_the_agent_is_spawned() {
     let spawned = position(&calls, |c| matches!(c, Call::Spawned));
     let claimed =
         position(&calls, |c| matches!(c, Call::Moved(from, to, true) if from.ends_with("/answered/docs.json") && to.contains("/running/")));
+    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/running")));
     let run = format!("/runs/docs/{round}/1");
-    let session = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with(&format!("{run}/run.json"))));
-    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with(&run)));
-    assert!(claimed < session && session < durable && durable < spawned, "{calls:#?}");
     // The record says `running` before there is anything that runs: recovery must know that it has to look.
-    let records = |c: &Call| matches!(c, Call::Moved(_, to, _) if to.ends_with("/run.json"));
-    assert_eq!(calls[..spawned].iter().filter(|c| records(c)).count(), 2, "{calls:#?}");
+    let record = position(&calls, |c| matches!(c, Call::Moved(_, to, true) if to.ends_with(&format!("{run}/run.json"))));
+    assert!(claimed < durable && durable < record && record < spawned, "{calls:#?}");
+    let told = position(&calls, |c| matches!(c, Call::Told));
+    for folder in [run.as_str(), &format!("/runs/docs/{round}"), "/runs/docs", "/runs", "/workflows"] {
+        let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
+        assert!(calls[spawned..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
+    }
+    // Nothing but what has to be is waited for: neither before the launch nor behind the result.
+    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+    assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (2, 5), "{calls:#?}");
 }

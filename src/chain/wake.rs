@@ -149,7 +149,7 @@ fn tell(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<
         results,
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
-    disk::create_folder(&mailbox.runs_of(&round))?;
+    disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
         .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
     let run = match record::latest(mailbox, &round)? {

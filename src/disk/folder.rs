@@ -42,6 +42,11 @@ pub fn sync_names(path: &Path) -> Result<()> {
     })
 }
 
+/// Makes the names durable that lie in a folder and in those above it, `last` included.
+pub fn sync_names_up_to(folder: &Path, last: &Path) -> Result<()> {
+    folder.ancestors().take_while(|f| f.starts_with(last)).try_for_each(sync_folder)
+}
+
 /// [`create_folder`] without a sync: for what can be found out another way. Two levels at most are missing.
 pub fn touch_folder(path: &Path) -> Result<()> {
     let make = |path: &Path| match fs::DirBuilder::new().mode(0o700).create(path) {

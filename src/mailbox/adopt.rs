@@ -52,6 +52,10 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     };
     let round = round_of(mailbox, &document.typed)?;
     if document.typed.round().is_some() && is_over(mailbox, &round) {
+        if has_gone_on(mailbox, &round, &document) {
+            disk::untouch(&path)?;
+            return Ok(Adopted::Nothing);
+        }
         let reason = format!("its question_id {} is of a round that is over", round.question);
         quarantine(mailbox, &path, &workflow.file_name(), &reason)?;
         return Ok(Adopted::Quarantined);
@@ -92,6 +96,13 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Adopted::Ready(Box::new(document), round))
+}
+
+/// Whether an answered document is of a round that was claimed with this answer: a power cut can bring back its name from before
+/// the claim.
+fn has_gone_on(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
+    let claimed = [Folder::Running, Folder::Parked, Folder::Closed].map(|folder| read_round_file(&mailbox.round(folder, round)));
+    claimed.into_iter().flatten().any(|claimed| claimed.typed.answer.is_some() && claimed.typed.answer == document.typed.answer)
 }
 
 /// The checkpoint's `user_answer`, if it was given to this question: written after it was asked, and not to another round.

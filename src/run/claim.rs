@@ -1,5 +1,6 @@
 //! The claim: `answered/ID.json` → `running/ID.QID.json` by one no-replace rename. Whoever's rename succeeds owns the round;
-//! nobody else ever launches it. The first attempt with its session id is durable before the claim returns.
+//! nobody else ever launches it. The first attempt with its session id is on record before the claim returns; a supervisor
+//! makes that record durable before its agent is told anything.
 
 use super::plan;
 use super::record::{self, Begin, Claimant, Run, State};
@@ -50,6 +51,15 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathB
 
 /// Claims the answered round of `workflow`.
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
+    claim_as(mailbox, config, workflow, claimant, State::Claimed)
+}
+
+/// [`claim`] by the supervisor itself: the attempt's first record says that it is launched. See [`super::supervisor::Attempt`].
+pub fn claim_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Result<Claim, Refused>> {
+    claim_as(mailbox, config, workflow, Claimant::Supervisor, State::Running)
+}
+
+fn claim_as(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant, state: State) -> Result<Result<Claim, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
     let (document, round) = match adopt::adopt(mailbox, &lock)? {
@@ -68,20 +78,28 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
     {
         return Ok(Err(Refused::Busy(earlier)));
     }
-    let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
+    let mut run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
+    run.state = state;
+    run.started_at = (state == State::Running).then(crate::time::now);
     if claimant == Claimant::Supervisor
         && let Some(live) = asker_at_work(mailbox, &document.typed, &run)?
     {
         return Ok(Err(Refused::AskerAtWork(live)));
     }
-    disk::create_folder(&mailbox.runs_of(&round))?;
+    disk::touch_folder(&mailbox.runs_of(&round))?;
     let held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
         .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
     let from = mailbox.document(Folder::Answered, workflow);
-    if disk::rename(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+    // Where a power cut brings the old name back as well, `adopt` tells.
+    if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
     }
-    if let Err(e) = record::create(mailbox, &run).and_then(|()| remember(mailbox, &lock, &document, &run)) {
+    let recorded = match claimant {
+        Claimant::Supervisor => record::create_ahead(mailbox, &run),
+        // Nobody else will.
+        Claimant::Inline | Claimant::Prompt => record::create(mailbox, &run).and_then(|()| remember(mailbox, &lock, &document, &run)),
+    };
+    if let Err(e) = recorded {
         // Nothing was launched: the answer goes back, and the next claim finds no trace of this one.
         let _ = record::forget(mailbox, &run);
         let _ = disk::rename(&mailbox.round(Folder::Running, &round), &from);
@@ -103,7 +121,8 @@ fn asker_at_work(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<Op
     Ok(None)
 }
 
-fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {
+/// Notes in the workflow's record what later rounds want to know of this one.
+pub(super) fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {
     workflow::update(mailbox, lock, |w| {
         w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
@@ -113,6 +132,11 @@ fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument,
 }
 
 impl Claim {
+    /// What its supervisor needs.
+    pub(super) fn into_parts(self) -> (Run, Lock) {
+        (self.run, self.lock)
+    }
+
     /// Hands the round to a supervisor: releases its lock. Returns the attempt to supervise.
     #[must_use = "somebody has to supervise it"]
     pub fn into_run(self) -> Run {

@@ -149,7 +149,11 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.why = Some(why.clone());
         }
     }
-    record::write(mailbox, &run)?;
+    match run.state {
+        // The round's own document, durable below, says so as well.
+        State::Delivered => record::write_ahead(mailbox, &run)?,
+        _ => record::write(mailbox, &run)?,
+    }
     let why = run.why.clone().unwrap_or_default();
     match run.state {
         State::Delivered => close::from_claimed(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None)?,

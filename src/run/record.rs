@@ -10,7 +10,7 @@ use crate::disk;
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Folder, Mailbox};
 use crate::time::Time;
 
 /// The largest run record, in bytes.
@@ -171,14 +171,26 @@ pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
 
 /// Makes a new attempt durable.
 pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    create_ahead(mailbox, run)?;
+    settle(mailbox, run).inspect_err(|_| drop(forget(mailbox, run)))
+}
+
+/// [`create`] ahead of the sync of its name, for a supervisor that is about to launch: [`settle`] comes before its agent is told
+/// anything. A power cut before that takes the attempt away, of which no agent knew.
+pub fn create_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let folder = run.folder(mailbox);
-    disk::create_folder(&folder)?;
-    match disk::create(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())? {
+    disk::touch_folder(&folder)?;
+    match disk::create_ahead(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())? {
         disk::Placed::Done => Ok(()),
         disk::Placed::Taken => {
             Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "look again: relaunch status"))
         }
     }
+}
+
+/// Makes the name of an attempt durable.
+pub fn settle(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    disk::sync_names_up_to(&run.folder(mailbox), &mailbox.folder(Folder::Runs))
 }
 
 /// Takes back an attempt that was never launched.
@@ -188,11 +200,22 @@ pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
 
 /// Replaces the record of an attempt; unknown fields of the file survive.
 pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let (path, bytes) = changed(mailbox, run)?;
+    disk::replace(&path, &bytes)
+}
+
+/// [`write`], where a power cut may bring the earlier record back: what that leads to must be right as well.
+pub fn write_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let (path, bytes) = changed(mailbox, run)?;
+    disk::replace_ahead(&path, &bytes)
+}
+
+fn changed(mailbox: &Mailbox, run: &Run) -> Result<(PathBuf, Vec<u8>)> {
     let path = run.folder(mailbox).join("run.json");
     let mut document: Document<Run> = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
     document.typed = run.clone();
     document.update()?;
-    disk::replace(&path, &document.to_bytes())
+    Ok((path, document.to_bytes()))
 }
 
 /// Reads one attempt.

@@ -70,7 +70,7 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans:
     if !mailbox.round(Folder::Running, round).exists() {
         return Ok(Recovered::Over);
     }
-    disk::create_folder(&mailbox.runs_of(round))?;
+    disk::touch_folder(&mailbox.runs_of(round))?;
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
     let path = mailbox.round(Folder::Running, round);
     let document = match intake::read_round_file(&path) {

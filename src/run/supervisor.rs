@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
 use super::budget::{self, Allowance};
+use super::claim::{self, Claim};
 use super::costs::Book;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
@@ -27,7 +28,7 @@ use crate::config::Config;
 use crate::disk::{self, Lock};
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::intake;
-use crate::mailbox::{Folder, Mailbox};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument};
 use crate::time;
 
 /// Lines of the agent's output that may wait to be recorded. A full channel holds the reader back, and through the pipe the
@@ -59,24 +60,55 @@ impl Stopper {
     }
 }
 
-/// Supervises one claimed attempt to its end. `observe` sees every event as it is written; `stoppable` gets the handle to stop it, and
+/// What is to be supervised.
+#[derive(Debug)]
+pub enum Attempt {
+    /// An attempt on record; its round's lock is free, or about to be.
+    Recorded(Box<Run>),
+    /// Ours since [`super::claim::claim_to_launch`]: its lock was never let go of.
+    Claimed(Box<Claim>),
+}
+
+impl Attempt {
+    /// Its record.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        match self {
+            Self::Recorded(run) => run,
+            Self::Claimed(claim) => &claim.run,
+        }
+    }
+}
+
+impl From<Run> for Attempt {
+    fn from(run: Run) -> Self {
+        Self::Recorded(Box::new(run))
+    }
+}
+
+/// Supervises one attempt to its end. `observe` sees every event as it is written; `stoppable` gets the handle to stop it, and
 /// says what is to be looked out for beside the agent.
 ///
 /// Returns the record as it is at the end; where somebody else supervises the round, or it is over, the record as it was.
 pub fn supervise(
     mailbox: &Mailbox,
     config: &Config,
-    run: Run,
+    attempt: Attempt,
     observe: &mut dyn FnMut(&Event),
     stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
-    let round = run.round();
-    let Some(lock) = take_lock(mailbox, &run)? else { return Ok(run) };
-    // Only now is it certain that the record does not change under us.
-    let mut run = record::read(mailbox, &round, run.attempt)?;
-    if run.state != State::Claimed || !mailbox.round(Folder::Running, &round).exists() {
-        return Ok(run);
-    }
+    let (mut run, lock) = match attempt {
+        Attempt::Claimed(claim) => claim.into_parts(),
+        Attempt::Recorded(run) => {
+            let Some(lock) = take_lock(mailbox, &run)? else { return Ok(*run) };
+            // Only now is it certain that the record does not change under us.
+            let run = record::read(mailbox, &run.round(), run.attempt)?;
+            if run.state != State::Claimed || !mailbox.round(Folder::Running, &run.round()).exists() {
+                return Ok(run);
+            }
+            (run, lock)
+        }
+    };
     let folder = run.folder(mailbox);
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
     let mut tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
@@ -230,6 +262,12 @@ pub(super) struct Agent {
     _lookout: Lookout,
 }
 
+/// Makes durable which attempt it is, with which session, and of which workflow.
+fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run) -> Result<()> {
+    record::settle(mailbox, run)?;
+    claim::remember(mailbox, &mailbox.lock(&run.workflow_id)?, document, run)
+}
+
 fn start(
     mailbox: &Mailbox,
     config: &Config,
@@ -239,6 +277,7 @@ fn start(
     mut sources: Vec<Box<dyn Source>>,
     allowance: &Allowance,
 ) -> Result<Agent> {
+    let recorded = run.clone();
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
     let start = launch::start_of(run);
@@ -255,14 +294,24 @@ fn start(
     let turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, turns);
     let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
-    // Durable before the launch: recovery must know that there may be a process.
-    run.state = State::Running;
-    run.started_at = Some(time::now());
-    record::write(mailbox, run)?;
+    // Before the launch: recovery must know that there may be a process. A power cut leaves none.
+    if run.state != State::Running {
+        run.state = State::Running;
+        run.started_at = Some(time::now());
+    }
+    if *run != recorded {
+        record::write_ahead(mailbox, run)?;
+    }
     let mut lookout = Lookout::new().io("open a pipe for", run.folder(mailbox))?;
     let (stderr_read, stderr_write) = std::io::pipe().io("open a pipe for", run.folder(mailbox))?;
     let mut child = launch::spawn(&call, File::from(std::os::fd::OwnedFd::from(stderr_write)))?;
     let process = Arc::new(Process::hold_agent(&mut child).io("take hold of the agent of", run.folder(mailbox))?);
+    // While the agent starts. It is told nothing before all that says so is durable: then a power cut takes away no more than an
+    // agent that knew of nothing.
+    if let Err(e) = settle(mailbox, &document, run) {
+        let _ = child.kill().and_then(|()| child.wait());
+        return Err(e);
+    }
     let interpreter = Arc::new(Mutex::new(match &start {
         Start::New => Interpreter::new(),
         Start::Continue => Interpreter::resuming(run.session_id.to_string()),

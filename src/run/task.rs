@@ -75,7 +75,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     let mut run = plan::first(mailbox, config, &question, &round, Claimant::Supervisor)?;
     run.role = task.role.or(run.role);
     run.model = task.model.or(run.model);
-    disk::create_folder(&mailbox.runs_of(&round))?;
+    disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt first: once the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;

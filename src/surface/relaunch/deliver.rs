@@ -20,9 +20,10 @@ use crate::run::record::{self, Claimant, Run, State};
 use crate::run::recovery::{self, Recovered};
 use crate::run::status::{self, Standing};
 use crate::run::stop::{self, Stop};
+use crate::run::supervisor::{self, Attempt};
 use crate::run::tail::Lines;
 use crate::run::task::{self, Task};
-use crate::run::{processes, prompt, supervisor};
+use crate::run::{processes, prompt};
 use crate::surface::program;
 use crate::time::{self, Span};
 
@@ -30,8 +31,8 @@ use crate::time::{self, Span};
 /// keeps what it has.
 pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    match claim::claim(mailbox, &config, workflow, Claimant::Supervisor)? {
-        Ok(claim) => foreground(mailbox, config, claim.into_run(), json),
+    match claim::claim_to_launch(mailbox, &config, workflow)? {
+        Ok(claim) => foreground(mailbox, config, Attempt::Claimed(Box::new(claim)), json),
         Err(refused @ (Refused::Nothing | Refused::Busy(_))) => take_up(mailbox, config, workflow, refused, json),
         Err(refused) => refusal(mailbox, workflow, refused),
     }
@@ -41,7 +42,7 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 /// limit was reached. By hand that is now.
 fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
-        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, *run, json),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, Attempt::Recorded(run), json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
         _ => {}
     }
@@ -57,7 +58,7 @@ fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Re
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let run = recovery::retry(mailbox, workflow)?;
-    foreground(mailbox, config::load()?.config, run, json)
+    foreground(mailbox, config::load()?.config, run.into(), json)
 }
 
 /// `relaunch run FILE`.
@@ -73,7 +74,7 @@ pub fn run_task(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, js
         ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
-    foreground(mailbox, config, run, json)
+    foreground(mailbox, config, run.into(), json)
 }
 
 /// `relaunch stop ID`: asks, waits until the run is over, and returns what it had: the run's last event, as JSON or in words.
@@ -139,7 +140,7 @@ pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, 
     let grace = config.limits.grace.0;
     processes::adopt_orphans();
     let stop_by = |stopper| StopSignals::catch(stopper, grace, deaf_until).into_iter().collect();
-    supervisor::supervise(mailbox, &config, run, &mut |_| {}, stop_by)?;
+    supervisor::supervise(mailbox, &config, run.into(), &mut |_| {}, stop_by)?;
     Ok(0)
 }
 

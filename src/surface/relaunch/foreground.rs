@@ -16,7 +16,7 @@ use crate::run::ladder::Request;
 use crate::run::lookout::{self, Lookout, Signals, Source};
 use crate::run::processes;
 use crate::run::record::{Run, State};
-use crate::run::supervisor::{self, Stopper};
+use crate::run::supervisor::{self, Attempt, Stopper};
 use crate::run::tail::Lines;
 use crate::text;
 use crate::time;
@@ -25,14 +25,14 @@ use crate::time;
 const READER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Supervises a run here, its events on standard output. Returns when it is over, with the exit status that fits.
-pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool) -> Result<u8> {
+pub(super) fn foreground(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> Result<u8> {
     let grace = config.limits.grace.0;
     let (ring, rings) = mpsc::sync_channel(1);
     let (stoppable, stopper) = mpsc::sync_channel::<Stopper>(2);
     let (progress, printed) = mpsc::channel();
     // Printing has a thread and reads the file: a reader that is slow, or does not read at all, holds up neither the agent nor
     // whoever stops it.
-    let lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let lines = Lines::of(attempt.run().folder(mailbox).join("events.jsonl"));
     let printer = std::thread::spawn(move || {
         let whole = print_all(lines, json, &rings, &progress).is_ok();
         // What cannot be shown any more is still recorded.
@@ -49,7 +49,7 @@ pub(super) fn foreground(mailbox: &Mailbox, config: Config, run: Run, json: bool
         signals.into_iter().chain([hangup(move || s.stop(reader_gone(grace)))]).collect()
     };
     processes::adopt_orphans();
-    let supervised = supervisor::supervise(mailbox, &config, run, &mut observe, stop_by);
+    let supervised = supervisor::supervise(mailbox, &config, attempt, &mut observe, stop_by);
     drop(ring);
     let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
     // As long as the reader takes something he gets all of it.
