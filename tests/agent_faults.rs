@@ -200,6 +200,71 @@ fn a_flood_on_standard_error_blocks_nobody_and_fills_no_disk() {
     assert!(size < SMALL, "{size} KiB");
 }
 
+#[test]
+fn a_grandchild_that_holds_standard_error_open_holds_nothing_up() {
+    let started = Instant::now();
+    let case = Case::new("exec >&-\nsetsid sleep 1000 2>&2 &\necho 'out of walnuts' >&2\nexit 3", "attempts = 1", "");
+    case.ends("parked");
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_it_complained_of_last_is_what_it_died_of() {
+    let case = Case::new("echo 'all is well' >&2\necho 'out of walnuts' >&2\necho >&2\nexit 3", "attempts = 1", "");
+    case.ends("parked");
+    assert!(
+        case.record(1)["why"].as_str().is_some_and(|w| w.contains("exit status: 3") && w.contains("out of walnuts")),
+        "{}",
+        case.record(1)
+    );
+}
+
+#[test]
+fn what_its_tools_leave_behind_and_ends_meanwhile_does_not_stay_a_zombie() {
+    // A subshell that ends at once makes an orphan of what it started.
+    let orphans = "for n in 1 2 3; do (sh -c 'echo $$ >>\"$AGENT_DIR/orphans\"; exec sleep 0.1' &); done\nwork";
+    let case = Case::paused(orphans, "", "", Some("before_result"));
+    let at = case.place.agent("at.before_result");
+    let pids = || std::fs::read_to_string(case.place.agent("orphans")).unwrap_or_default();
+    until("they have started", || at.exists() && pids().lines().count() == 3);
+    until("they are waited for", || pids().lines().all(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()));
+    assert_eq!(case.place.state("docs"), "running", "they were waited for because it ended");
+    case.size_at("before_result");
+    case.ends("delivered");
+}
+
+/// Larger than what a pipe takes.
+const LARGE: usize = 500_000;
+
+/// A run in the foreground with a large prompt, of an agent that does not read yet.
+fn unread() -> (Place, faults::Running) {
+    let place = Place::new();
+    std::fs::write(place.agent("pause.spawned"), "").expect("pause");
+    std::fs::write(place.root.join("prompt.md"), "walnut ".repeat(LARGE / 7)).expect("prompt");
+    let mut command = place.command("relaunch");
+    let run = command.args(["run", "-w", "docs", "prompt.md"]).stdout(std::process::Stdio::null()).spawn().expect("relaunch");
+    until("the agent lives", || place.agent("at.spawned").exists());
+    (place, faults::Running(run))
+}
+
+#[test]
+fn a_large_message_waits_for_an_agent_that_reads_late_and_comes_whole() {
+    let (place, mut run) = unread();
+    std::fs::remove_file(place.agent("pause.spawned")).expect("paused");
+    assert!(run.0.wait().expect("its status").success());
+    let told = place.only_told();
+    assert_eq!(told.matches("walnut ").count(), LARGE / 7, "{} bytes", told.len());
+    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+}
+
+#[test]
+fn an_agent_that_never_reads_can_be_stopped() {
+    let (place, mut run) = unread();
+    place.ok("relaunch", &["stop", "docs", "--now"]);
+    assert_eq!(run.0.wait().expect("its status").code(), Some(1));
+    assert_eq!((place.state("docs").as_str(), place.orphans().len()), ("interrupted", 0));
+}
+
 /// Tools without end, whatever it was told; a second launch is done at once.
 const UNSTOPPABLE: &str = r#"
 call() {

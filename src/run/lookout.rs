@@ -88,3 +88,60 @@ pub(crate) fn signals(caught: &[i32]) -> std::io::Result<Signals> {
     let (read, write) = UnixStream::pair()?;
     Signals::with_pipe(read, write, SignalOnly, caught)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+    use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    struct Bytes(PipeReader, Sender<Option<u8>>);
+
+    impl Source for Bytes {
+        fn fds(&self) -> Vec<BorrowedFd<'_>> {
+            vec![self.0.as_fd()]
+        }
+
+        fn ready(&mut self) -> bool {
+            let mut byte = [0];
+            let n = self.0.read(&mut byte).unwrap();
+            self.1.send((n > 0).then_some(byte[0])).unwrap();
+            n > 0
+        }
+    }
+
+    fn bytes() -> (PipeWriter, Box<dyn Source>, Receiver<Option<u8>>) {
+        let (read, write) = std::io::pipe().unwrap();
+        let (sender, taken) = mpsc::channel();
+        (write, Box::new(Bytes(read, sender)), taken)
+    }
+
+    #[test]
+    fn a_source_that_ends_is_not_asked_again_and_the_others_go_on() {
+        let ((one, first, from_one), (mut two, second, from_two)) = (bytes(), bytes());
+        let mut lookout = Lookout::new().unwrap();
+        lookout.start(vec![first, second]);
+        drop(one);
+        assert_eq!(from_one.recv_timeout(LONG), Ok(None));
+        assert_eq!(from_one.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+        two.write_all(b"x").unwrap();
+        assert_eq!(from_two.recv_timeout(LONG), Ok(Some(b'x')));
+    }
+
+    #[test]
+    fn what_has_happened_when_it_is_dropped_is_still_taken_and_then_it_ends() {
+        let (mut pipe, source, taken) = bytes();
+        pipe.write_all(b"abc").unwrap();
+        let mut lookout = Lookout::new().unwrap();
+        lookout.start(vec![source]);
+        drop(lookout);
+        for byte in *b"abc" {
+            assert_eq!(taken.recv_timeout(LONG), Ok(Some(byte)));
+        }
+        assert_eq!(taken.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+    }
+}

@@ -150,3 +150,42 @@ impl Source for Complaints {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn whoever_speaks_never_waits_for_an_agent_that_does_not_read_and_all_comes_in_order() {
+        let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = Input::of(&mut agent);
+        let large = "x".repeat(2 << 20) + "\n";
+        let lines = ["first\n", &large, "second\n", &large, "third\n"].map(str::to_owned);
+        let all = lines.concat();
+        let (sender, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            lines.iter().for_each(|line| input.say(line));
+            drop(input);
+            sender.send(()).unwrap();
+        });
+        // Nobody reads what it prints yet; so it does not read either.
+        said.recv_timeout(Duration::from_secs(10)).unwrap();
+        let mut heard = String::new();
+        agent.stdout.take().unwrap().read_to_string(&mut heard).unwrap();
+        assert!(heard == all, "{} bytes of {}", heard.len(), all.len());
+        assert!(agent.wait().unwrap().success());
+    }
+
+    #[test]
+    fn an_agent_that_has_closed_its_input_is_told_nothing() {
+        let mut agent = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
+        let mut input = Input::of(&mut agent);
+        agent.wait().unwrap();
+        input.say("hello\n");
+        assert!(matches!(input, Input::Closed));
+        input.say("hello\n");
+    }
+}

@@ -48,7 +48,7 @@ pub(super) enum Input {
     Woken,
 }
 
-/// Asks a running [`supervise`] to stop; for a signal handler's thread.
+/// Asks a running [`supervise`] to stop; for another thread.
 #[derive(Debug, Clone)]
 pub struct Stopper(SyncSender<Input>);
 

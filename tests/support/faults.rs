@@ -128,6 +128,14 @@ impl Place {
         String::from_utf8_lossy(&out.stdout).into_owned()
     }
 
+    /// The only message that the agents were told.
+    pub fn only_told(&self) -> String {
+        let mut told = names(&self.root.join("agent")).into_iter().filter(|n| n.starts_with("told."));
+        let first = told.next().expect("a message");
+        assert_eq!(told.next(), None, "there were two");
+        std::fs::read_to_string(self.agent(&first)).expect("it is read")
+    }
+
     /// Where a workflow stands, in a word.
     pub fn state(&self, workflow: &str) -> String {
         let out = self.run("relaunch", &["status", workflow, "--json"]);
