@@ -2,7 +2,7 @@
 //! What is executed comes from here alone, never from a question.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -368,20 +368,6 @@ pub fn load() -> Result<Loaded> {
     }
 }
 
-/// Reads a configuration's text.
-pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Error::invalid("file", "is no UTF-8", "save it as UTF-8").in_file(path))?;
-    let table: toml::Table = text.parse().map_err(|e| toml_error(&e, path))?;
-    let mut set = Vec::new();
-    for (section, value) in &table {
-        check_keys(section, value, &mut set).map_err(|e| e.in_file(path))?;
-    }
-    // From the text again: only that way does an error know its line.
-    let config: Config = toml::from_str(text).map_err(|e| toml_error(&e, path))?;
-    check(&config).map_err(|e| e.in_file(path))?;
-    Ok(Loaded { config, file: Some(path.to_path_buf()), set })
-}
-
 fn check(config: &Config) -> Result<()> {
     let at_least_one = |key: &str, ok: bool| if ok { Ok(()) } else { Err(Error::invalid(key, "is zero", "use at least 1")) };
     at_least_one("relaunch.max_concurrent", config.relaunch.max_concurrent > 0)?;
@@ -400,7 +386,7 @@ fn check(config: &Config) -> Result<()> {
         ("limits.tree_cost", limits.tree_cost),
         ("limits.day_cost", limits.day_cost),
     ] {
-        if !usd.is_finite() || usd < 0.0 {
+        if usd < 0.0 {
             return Err(Error::invalid(key, "is no amount of money", "write US dollars such as 2.5; 0 is no limit"));
         }
     }
@@ -412,38 +398,6 @@ fn check(config: &Config) -> Result<()> {
         ));
     }
     config.runner(None).map(drop)
-}
-
-/// Walks to the leaves and compares each with [`KEYS`].
-fn check_keys(at: &str, value: &toml::Value, set: &mut Vec<String>) -> Result<()> {
-    let pattern = |key: &str| -> String {
-        match key.split('.').collect::<Vec<_>>().as_slice() {
-            ["runner", _, rest] => format!("runner.*.{rest}"),
-            _ => key.to_owned(),
-        }
-    };
-    if KEYS.iter().any(|(key, ..)| *key == pattern(at)) {
-        set.push(at.to_owned());
-        return Ok(());
-    }
-    if let (toml::Value::Table(inner), true) = (value, at.split('.').count() < 3) {
-        return inner.iter().try_for_each(|(k, v)| check_keys(&format!("{at}.{k}"), v, set));
-    }
-    let nearest = KEYS.iter().map(|(key, ..)| *key).max_by(|a, b| {
-        let near = |k: &str| strsim::jaro_winkler(k, &pattern(at));
-        near(a).total_cmp(&near(b))
-    });
-    Err(Error::invalid(
-        at,
-        "is no known key",
-        format!("did you mean `{}`? `askbox init --print` shows them all", nearest.unwrap_or_default()),
-    ))
-}
-
-fn toml_error(error: &toml::de::Error, path: &Path) -> Error {
-    let place = error.to_string();
-    let line = place.lines().find_map(|l| l.strip_prefix("TOML parse error at ")).unwrap_or("file").to_owned();
-    Error::invalid(line, crate::text::one_line(error.message()), "`askbox init --print` shows every key with its form").in_file(path)
 }
 
 impl Config {
@@ -501,7 +455,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 mod history;
+mod read;
 pub use history::History;
+pub use read::parse;
 
 #[cfg(test)]
 mod tests;

@@ -41,7 +41,7 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
         let text = checked(bytes)?;
         // The fields first: that the document is an object at all is the first thing to say.
         let fields = fields(text)?;
-        let typed = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
+        let typed = object(text).map_err(|e| wrong_field(text, &e))?;
         Ok(Self { typed, fields, agreed: Agreed::Read(text.into()) })
     }
 
@@ -65,7 +65,7 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
         match &self.agreed {
             Agreed::Written(before) => merge(&mut self.fields, before, &now)?,
             Agreed::Read(text) => {
-                let before: T = serde_json::from_str(text).map_err(|e| wrong_field(text, &e))?;
+                let before: T = object(text).map_err(|e| wrong_field(text, &e))?;
                 merge(&mut self.fields, &to_json(&before)?, &now)?;
             }
         }
@@ -106,7 +106,32 @@ type FieldList = Vec<(String, Box<RawValue>)>;
 #[must_use]
 pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     // One way of reading: every other one is compiled once more for each shape.
-    serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()
+    object(std::str::from_utf8(bytes).ok()?).ok()
+}
+
+/// Reads a JSON object.
+fn object<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = T::deserialize(Object(&mut json))?;
+    json.end()?;
+    Ok(object)
+}
+
+/// A JSON object and nothing else: what is derived for a struct would also take a list of its fields in their order, and reading
+/// that is half of its code.
+struct Object<'a, 'de>(&'a mut serde_json::Deserializer<serde_json::de::StrRead<'de>>);
+
+impl<'de> serde::Deserializer<'de> for Object<'_, 'de> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> serde_json::Result<V::Value> {
+        self.0.deserialize_map(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
 }
 
 fn checked(bytes: &[u8]) -> Result<&str> {
@@ -386,6 +411,13 @@ mod tests {
 
     fn parse(text: &str) -> Result<Document<Sample>> {
         Document::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn a_list_of_the_fields_is_no_document_and_no_line() {
+        assert!(json::<Sample>(br#"{"name":"a","count":1}"#).is_some());
+        assert!(json::<Sample>(br#"["a",1]"#).is_none() && json::<Sample>(br#"{"name":"a"} {}"#).is_none());
+        assert!(parse(r#"["a",1]"#).unwrap_err().to_string().contains("expected a JSON object"));
     }
 
     #[test]

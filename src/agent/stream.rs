@@ -251,7 +251,7 @@ impl Interpreter {
     fn assistant(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
         let parent = wire::text(top.parent_tool_use_id)?.map(|id| id.into_owned());
         let mut signals = Vec::new();
-        let blocks = &top.message.0.content.0;
+        let blocks = top.blocks();
         for block in blocks {
             let parent = parent.clone();
             let event = match wire::word(block.kind) {
@@ -271,7 +271,7 @@ impl Interpreter {
             return Ok(raw("assistant", line, false));
         }
         // Nothing can fail from here on.
-        let begins = parent.is_none() && self.begins_answer(&top.message.0);
+        let begins = parent.is_none() && top.message.as_ref().is_some_and(|message| self.begins_answer(message));
         let mut inputs = blocks.iter().filter(|block| wire::word(block.kind) == "tool_use");
         for signal in &signals {
             match signal {
@@ -312,7 +312,7 @@ impl Interpreter {
     fn user(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
         let parent = wire::text(top.parent_tool_use_id)?.map(|id| id.into_owned());
         let mut results = Vec::new();
-        for block in &top.message.0.content.0 {
+        for block in top.blocks() {
             if wire::word(block.kind) == "tool_result" {
                 let is_error = wire::get(block.is_error).unwrap_or(false);
                 let (text, bytes) = result_text(line, block.content)?;
@@ -394,18 +394,10 @@ fn control_reply(top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
 
 /// The file that a call of one of the writing tools is about.
 fn written_file(tool: &str, input: wire::Raw<'_>) -> Option<String> {
-    #[derive(serde::Deserialize, Default)]
-    #[serde(default)]
-    struct Paths<'a> {
-        #[serde(borrow)]
-        file_path: wire::Raw<'a>,
-        #[serde(borrow)]
-        notebook_path: wire::Raw<'a>,
-    }
     if !matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit") {
         return None;
     }
-    let paths: Paths = wire::object(input);
+    let paths: wire::Paths = wire::object(input);
     wire::text(paths.notebook_path.or(paths.file_path)).ok()?.map(|path| path.into_owned())
 }
 

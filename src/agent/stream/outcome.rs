@@ -111,15 +111,6 @@ pub(super) enum Spent {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_read_input_tokens: u64,
-    cache_creation_input_tokens: u64,
-}
-
-#[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct ModelUsage {
     input_tokens: u64,
@@ -248,12 +239,13 @@ fn consumption(wire: &wire::Verdict<'_>, spent: &mut Spent) -> (Option<f64>, Tok
         }
         return (Some(cost), tokens);
     }
-    let usage: Usage = wire::object(wire.usage);
+    let usage: wire::Usage = wire::object(wire.usage);
+    let count = |raw| wire::get(raw).unwrap_or(0);
     let tokens = Tokens {
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-        cache_read: usage.cache_read_input_tokens,
-        cache_creation: usage.cache_creation_input_tokens,
+        input: count(usage.input_tokens),
+        output: count(usage.output_tokens),
+        cache_read: count(usage.cache_read_input_tokens),
+        cache_creation: count(usage.cache_creation_input_tokens),
     };
     let cost = match (total, before) {
         (Some(total), Spent::Total(before)) => Some((total - before).max(0.0)),

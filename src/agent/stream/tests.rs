@@ -286,7 +286,7 @@ fn control_replies_tell_success_from_failure() {
 #[test]
 fn what_is_unknown_broken_too_deep_or_no_json_passes_through_as_raw() {
     let deep = format!("{{\"type\":\"assistant\",\"message\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    let cases: [(&str, &str); 10] = [
+    let cases: [(&str, &str); 15] = [
         (r#"{"a":1,"type":"telepathy","subtype":"new"}"#, "telepathy/new"),
         (r#"{"type":"attachment"}"#, "attachment"),
         ("warning: something", "not_json"),
@@ -297,6 +297,11 @@ fn what_is_unknown_broken_too_deep_or_no_json_passes_through_as_raw() {
         (r#"{"type":"assistant","message":42}"#, "assistant"),
         (r#"{"type":"assistant","message":{"content":[1,null,"x",{}]}}"#, "assistant"),
         (&deep, "assistant"),
+        (r#"{"type":"user","type":"user"}"#, "not_json"),
+        (r#"{"type":"user","message":{},"message":{}}"#, "not_json"),
+        (r#"{"type":"user","message":{"content":[],"content":[]}}"#, "not_json"),
+        (r#"{"type":"user","unknown":{},"unknown":{}}"#, "user"),
+        (r#"{"type":"user","message":{}} {}"#, "not_json"),
     ];
     for (line, expected) in cases {
         let all = Interpreter::new().feed(&Line::whole(line));

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 pub(super) type Raw<'a> = Option<&'a RawValue>;
@@ -15,14 +13,66 @@ pub(super) type Raw<'a> = Option<&'a RawValue>;
 /// Blocks read of one message; a real one carries a single block.
 const BLOCKS: usize = 1024;
 
+/// What is kept of a JSON value: known fields of an object, elements of a list, nothing of everything else. Not derived: this
+/// way one function reads them all.
+pub(super) trait Shape<'a> {
+    /// Where an object's field goes.
+    fn place(&mut self, _key: &str) -> Place<'_, 'a> {
+        Place::Nowhere
+    }
+
+    /// Where a list's elements go.
+    fn list(&mut self) -> Option<&mut Vec<Block<'a>>> {
+        None
+    }
+}
+
+/// Where a field goes.
+pub(super) enum Place<'x, 'a> {
+    Raw(&'x mut Raw<'a>),
+    /// It is read in place.
+    Part(&'x mut dyn Shape<'a>),
+    /// It has been there already.
+    Taken,
+    Nowhere,
+}
+
+impl<'x, 'a> Place<'x, 'a> {
+    fn raw(field: &'x mut Raw<'a>) -> Self {
+        if field.is_some() { Self::Taken } else { Self::Raw(field) }
+    }
+
+    fn part<T: Shape<'a> + Default>(field: &'x mut Option<T>) -> Self {
+        if field.is_some() { Self::Taken } else { Self::Part(field.insert(T::default())) }
+    }
+}
+
+macro_rules! key {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $key:literal) => {
+        $key
+    };
+}
+
 macro_rules! shape {
-    ($(#[$doc:meta])* $name:ident { $($field:ident $(= $key:literal)?),* $(,)? } $($whole:ident: $type:ty)?) => {
+    ($(#[$doc:meta])* $name:ident { $($field:ident $(= $key:literal)?),* $(,)? } $($part:ident: $type:ty)?) => {
         $(#[$doc])*
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
+        #[derive(Default)]
         pub(super) struct $name<'a> {
-            $(#[serde(borrow $(, rename = $key)?)] pub(super) $field: Raw<'a>,)*
-            $(#[serde(borrow)] pub(super) $whole: $type,)?
+            $(pub(super) $field: Raw<'a>,)*
+            $(pub(super) $part: Option<$type>,)?
+        }
+
+        impl<'a> Shape<'a> for $name<'a> {
+            fn place(&mut self, key: &str) -> Place<'_, 'a> {
+                match key {
+                    $(key!($field $($key)?) => Place::raw(&mut self.$field),)*
+                    $(stringify!($part) => Place::part(&mut self.$part),)?
+                    _ => Place::Nowhere,
+                }
+            }
         }
     };
 }
@@ -35,113 +85,121 @@ shape! {
         attempt, max_retries, retry_delay_ms, error_status, error,
         command_uuid, state, request_id, request, response, is_api_error_message,
     }
-    message: Lenient<Message<'a>>
+    message: Message<'a>
 }
 
-/// `message` of `assistant` and `user` lines: read in place, since most of the stream's bytes are in there.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) id: Raw<'a>,
-    #[serde(borrow)]
-    pub(super) model: Raw<'a>,
-    #[serde(borrow)]
-    pub(super) content: Blocks<'a>,
+shape! {
+    /// `message` of `assistant` and `user` lines: read in place, since most of the stream's bytes are in there.
+    Message { id, model }
+    content: Blocks<'a>
 }
-
-/// `T` if it is a JSON object, an empty one for everything else.
-#[derive(Default)]
-pub(super) struct Lenient<T>(pub(super) T);
 
 /// The elements of a JSON list, at most [`BLOCKS`]; none for everything else.
 #[derive(Default)]
-pub(super) struct Blocks<'a>(pub(super) Vec<Block<'a>>);
+pub(super) struct Blocks<'a>(Vec<Block<'a>>);
 
-impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Lenient<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Any::<Self>(PhantomData))
+impl<'a> Shape<'a> for Blocks<'a> {
+    fn list(&mut self) -> Option<&mut Vec<Block<'a>>> {
+        Some(&mut self.0)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Any::<Self>(PhantomData))
+impl<'a> Top<'a> {
+    /// The blocks of the message's content.
+    pub(super) fn blocks(&self) -> &[Block<'a>] {
+        self.message.as_ref().and_then(|message| message.content.as_ref()).map_or(&[], |blocks| &blocks.0)
     }
 }
 
-/// What becomes of an object and of a list; everything else becomes the default.
-trait Shape<'de>: Default {
-    fn object<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Self::default())
-    }
+/// Reads any JSON value into a shape.
+struct Fill<'x, 'a>(&'x mut dyn Shape<'a>);
 
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Self::default())
+impl<'a> DeserializeSeed<'a> for Fill<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
     }
 }
 
-impl<'de, T: Deserialize<'de> + Default> Shape<'de> for Lenient<T> {
-    fn object<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Self)
-    }
-}
-
-impl<'de: 'a, 'a> Shape<'de> for Blocks<'a> {
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
-        let mut blocks = Vec::new();
-        while blocks.len() < BLOCKS {
-            match list.next_element::<Lenient<Block>>()? {
-                Some(Lenient(block)) => blocks.push(block),
-                None => return Ok(Self(blocks)),
-            }
-        }
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Self(blocks))
-    }
-}
-
-struct Any<S>(PhantomData<S>);
-
-impl<'de, S: Shape<'de>> Visitor<'de> for Any<S> {
-    type Value = S;
+impl<'a> Visitor<'a> for Fill<'_, 'a> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("anything")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<S, A::Error> {
-        S::object(map)
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(place) = map.next_key_seed(Key(&mut *self.0))? {
+            match place {
+                Place::Raw(raw) => *raw = map.next_value()?,
+                Place::Part(shape) => map.next_value_seed(Fill(shape))?,
+                Place::Taken => return Err(A::Error::custom("a field is there twice")),
+                Place::Nowhere => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<S, A::Error> {
-        S::list(list)
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<(), A::Error> {
+        if let Some(blocks) = self.0.list() {
+            while blocks.len() < BLOCKS {
+                let mut block = Block::default();
+                if list.next_element_seed(Fill(&mut block))?.is_none() {
+                    return Ok(());
+                }
+                blocks.push(block);
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<S, E> {
-        Ok(S::default())
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Reads a field's name as the place where its value goes.
+struct Key<'x, 'a>(&'x mut dyn Shape<'a>);
+
+impl<'x, 'a> DeserializeSeed<'a> for Key<'x, 'a> {
+    type Value = Place<'x, 'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, from: D) -> Result<Place<'x, 'a>, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'x, 'a> Visitor<'a> for Key<'x, 'a> {
+    type Value = Place<'x, 'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field's name")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Place<'x, 'a>, E> {
+        Ok(self.0.place(key))
     }
 }
 
@@ -170,8 +228,18 @@ shape! {
 }
 
 shape! {
+    /// `usage` of a result.
+    Usage { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens }
+}
+
+shape! {
     /// `deferred_tool_use` of a result.
     Deferred { id, name, input }
+}
+
+shape! {
+    /// `input` of a tool that writes a file.
+    Paths { file_path, notebook_path }
 }
 
 /// A JSON string; `None` for everything else.
@@ -206,15 +274,26 @@ pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     raw.and_then(|json| serde_json::from_str(json.get()).ok())
 }
 
-/// A JSON object of a known shape; an empty one for everything else. (A derived shape would also take a list for its
-/// fields in order.)
-pub(super) fn object<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
-    get(raw.filter(|json| json.get().starts_with('{'))).unwrap_or_default()
+/// A JSON object of a known shape; an empty one for everything else.
+pub(super) fn object<'a, T: Shape<'a> + Default>(raw: Raw<'a>) -> T {
+    raw.and_then(|json| read(json.get()).ok()).unwrap_or_default()
 }
 
 /// A whole line, which must be a JSON object.
-pub(super) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<T> {
-    if line.trim_ascii_start().starts_with('{') { serde_json::from_str(line) } else { Err(serde::de::Error::custom("not an object")) }
+pub(super) fn line<'a, T: Shape<'a> + Default>(line: &'a str) -> serde_json::Result<T> {
+    if line.trim_ascii_start().starts_with('{') { read(line) } else { Err(Error::custom("not an object")) }
+}
+
+fn read<'a, T: Shape<'a> + Default>(json: &'a str) -> serde_json::Result<T> {
+    let mut shape = T::default();
+    fill(json, &mut shape)?;
+    Ok(shape)
+}
+
+fn fill<'a>(json: &'a str, shape: &mut dyn Shape<'a>) -> serde_json::Result<()> {
+    let mut from = serde_json::Deserializer::from_str(json);
+    Fill(shape).deserialize(&mut from)?;
+    from.end()
 }
 
 /// A JSON number as a count; fractions, negative and huge ones are clamped.
@@ -228,7 +307,7 @@ pub(super) fn blocks(raw: Raw<'_>) -> serde_json::Result<Vec<Block<'_>>> {
     let Some(raw) = raw else {
         return Ok(Vec::new());
     };
-    serde_json::from_str::<Blocks>(raw.get()).map(|blocks| blocks.0)
+    read::<Blocks<'_>>(raw.get()).map(|blocks| blocks.0)
 }
 
 /// The head of a JSON string, about `limit` bytes long, and the length of the whole; `None` for everything else.
