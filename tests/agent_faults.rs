@@ -311,3 +311,15 @@ say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_r
     case.place.ok("relaunch", &["docs"]);
     assert_eq!(case.place.state("docs"), "delivered");
 }
+
+/// An old kernel, or a sandbox that lends none.
+#[test]
+fn without_pidfds_a_run_is_delivered_all_the_same() {
+    let place = faults::Place::new();
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    place.ok("ask-answer", &["docs", "a"]);
+    let without = faults::strace(&["-qq", "-f", "-e", "trace=pidfd_open", "-e", "inject=pidfd_open:error=ENOSYS", "-o", "/dev/null"]);
+    let out = faults::output(place.wrapped(&without, "relaunch").arg("docs"));
+    assert!(out.status.success(), "{}", faults::words(&out));
+    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+}

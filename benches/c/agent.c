@@ -22,7 +22,12 @@ int main(int argc, char **argv) {
         snprintf(line, sizeof line, "{\"type\":\"assistant\",\"message\":{\"id\":\"m%d\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"at %lld.\"}]},\"session_id\":\"%s\"}\n", n, (long long)now_ns(), session);
         say(line);
     }
-    if (wait) usleep(atoi(wait) * 1000);
+    if (wait) {
+        /* As the real one: it says something before its result. */
+        snprintf(line, sizeof line, "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Done.\"}]},\"session_id\":\"%s\"}\n", session);
+        say(line);
+        usleep(atoi(wait) * 1000);
+    }
     snprintf(line, sizeof line, "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"session_id\":\"%s\",\"num_turns\":1,\"total_cost_usd\":0}\n", session);
     say(line);
     return 0;

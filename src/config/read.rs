@@ -43,13 +43,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Walks to the keys and compares each with [`KEYS`].
     fn read(&mut self, at: &str, value: &Spanned<DeValue<'_>>) -> Result<Value> {
-        let pattern = |key: &str| -> String {
-            match key.split('.').collect::<Vec<_>>().as_slice() {
-                ["runner", _, rest] => format!("runner.*.{rest}"),
-                _ => key.to_owned(),
-            }
+        let pattern = match at.split('.').collect::<Vec<_>>().as_slice() {
+            ["runner", _, rest] => format!("runner.*.{rest}"),
+            _ => at.to_owned(),
         };
-        if KEYS.iter().any(|(key, ..)| *key == pattern(at)) {
+        if KEYS.iter().any(|(key, ..)| *key == pattern) {
             self.set.push(at.to_owned());
             return json(value).map_err(|(value, problem)| self.error(at, value, problem));
         }
@@ -58,7 +56,7 @@ impl Reader<'_> {
             return fields.collect::<Result<_>>().map(Value::Object);
         }
         let nearest = KEYS.iter().map(|(key, ..)| *key).max_by(|a, b| {
-            let near = |k: &str| strsim::jaro_winkler(k, &pattern(at));
+            let near = |k: &str| strsim::jaro_winkler(k, &pattern);
             near(a).total_cmp(&near(b))
         });
         Err(Error::invalid(

@@ -64,7 +64,8 @@ impl Day {
         // After the reservations: what is booked meanwhile counts twice rather than not at all.
         let booked = costs::of_day_by_attempt(mailbox, now)?;
         let left = |(attempt, usd): &((RoundId, u32), f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
-        Ok(Some(Self { limit, spent: booked.values().sum(), reserved: held.iter().map(left).sum(), runs: held.len() }))
+        let spent = booked.values().fold(0.0, |all, usd| all + usd);
+        Ok(Some(Self { limit, spent, reserved: held.iter().map(left).fold(0.0, |all, usd| all + usd), runs: held.len() }))
     }
 
     /// Neither spent nor set aside.

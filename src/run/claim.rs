@@ -1,6 +1,6 @@
 //! The claim: `answered/ID.json` → `running/ID.QID.json` by one no-replace rename. Whoever's rename succeeds owns the round;
-//! nobody else ever launches it. The first attempt with its session id is on record before the claim returns; a supervisor
-//! makes that record durable before its agent is told anything.
+//! nobody else ever launches it. The first attempt with its session id is on record before the claim returns, or, where the
+//! claimant launches at once, while its agent starts; durable it is before an agent is told anything.
 
 use super::plan;
 use super::record::{self, Begin, Claimant, Run, State};
@@ -51,15 +51,36 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathB
 
 /// Claims the answered round of `workflow`.
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
-    claim_as(mailbox, config, workflow, claimant, State::Claimed)
+    let (claim, lock) = match take(mailbox, config, workflow, claimant)? {
+        Ok(taken) => taken,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let recorded = match claimant {
+        Claimant::Supervisor => record::create_ahead(mailbox, &claim.run),
+        // Nobody else will.
+        Claimant::Inline | Claimant::Prompt => {
+            record::create(mailbox, &claim.run).and_then(|()| remember(mailbox, &lock, &claim.document, &claim.run))
+        }
+    };
+    match recorded {
+        Ok(()) => Ok(Ok(claim)),
+        Err(e) => {
+            give_back(mailbox, &claim.run);
+            Err(e)
+        }
+    }
 }
 
-/// [`claim`] by the supervisor itself: the attempt's first record says that it is launched. See [`super::supervisor::Attempt`].
+/// [`claim`] by the supervisor itself, which launches at once and writes the attempt's record then: see
+/// [`super::supervisor::Attempt`].
 pub fn claim_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Result<Claim, Refused>> {
-    claim_as(mailbox, config, workflow, Claimant::Supervisor, State::Running)
+    Ok(take(mailbox, config, workflow, Claimant::Supervisor)?.map(|(claim, _lock)| claim))
 }
 
-fn claim_as(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant, state: State) -> Result<Result<Claim, Refused>> {
+type Taken = (Claim, WorkflowLock);
+
+/// Takes the round; nothing is on record yet.
+fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Taken, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
     let (document, round) = match adopt::adopt(mailbox, &lock)? {
@@ -78,9 +99,7 @@ fn claim_as(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant:
     {
         return Ok(Err(Refused::Busy(earlier)));
     }
-    let mut run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
-    run.state = state;
-    run.started_at = (state == State::Running).then(crate::time::now);
+    let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
     if claimant == Claimant::Supervisor
         && let Some(live) = asker_at_work(mailbox, &document.typed, &run)?
     {
@@ -94,19 +113,16 @@ fn claim_as(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant:
     if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
     }
-    let recorded = match claimant {
-        Claimant::Supervisor => record::create_ahead(mailbox, &run),
-        // Nobody else will.
-        Claimant::Inline | Claimant::Prompt => record::create(mailbox, &run).and_then(|()| remember(mailbox, &lock, &document, &run)),
-    };
-    if let Err(e) = recorded {
-        // Nothing was launched: the answer goes back, and the next claim finds no trace of this one.
-        let _ = record::forget(mailbox, &run);
-        let _ = disk::rename(&mailbox.round(Folder::Running, &round), &from);
-        return Err(e);
-    }
     audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
-    Ok(Ok(Claim { round, document, run, lock: held }))
+    Ok(Ok((Claim { round, document, run, lock: held }, lock)))
+}
+
+/// Undoes a claim of which nothing was launched: the answer goes back, and the next claim finds no trace of this one. The caller
+/// holds the workflow's lock.
+pub(super) fn give_back(mailbox: &Mailbox, run: &Run) {
+    let _ = record::forget(mailbox, run);
+    let answered = mailbox.document(Folder::Answered, &run.workflow_id);
+    let _ = disk::rename(&mailbox.round(Folder::Running, &run.round()), &answered);
 }
 
 /// The live run whose session is to be forked: one that asked for another workflow and went on.

@@ -136,7 +136,8 @@ fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
 
 /// US dollars of a day (UTC), everything together.
 pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
-    Ok(booked(mailbox, day)?.iter().filter_map(|b| b.cost_usd).sum())
+    // The sum of nothing would be a negative zero.
+    Ok(booked(mailbox, day)?.iter().filter_map(|b| b.cost_usd).fold(0.0, |all, usd| all + usd))
 }
 
 /// The same by attempt.

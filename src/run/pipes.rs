@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,8 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use super::lookout::Source;
 use crate::agent::lines::Lines;
 use crate::agent::stream::{Interpreter, Signal};
+use crate::disk;
+use crate::error::{IoContext, Result};
 use crate::text;
 
 /// Kept of the agent's standard error, in bytes.
@@ -105,7 +108,9 @@ pub(super) fn spawn_reader(
 /// that says something is sent.
 pub(super) struct Complaints {
     from: PipeReader,
-    to: File,
+    /// Made when there is something to be kept.
+    to: PathBuf,
+    kept: Option<File>,
     /// How many bytes may still be kept.
     left: u64,
     tail: Vec<u8>,
@@ -113,9 +118,17 @@ pub(super) struct Complaints {
 }
 
 impl Complaints {
-    pub(super) fn new(from: PipeReader, to: File) -> (Self, Receiver<String>) {
+    pub(super) fn new(from: PipeReader, to: PathBuf) -> (Self, Receiver<String>) {
         let (last_words, said) = mpsc::sync_channel(1);
-        (Self { from, to, left: STDERR_LIMIT, tail: Vec::new(), last_words }, said)
+        (Self { from, to, kept: None, left: STDERR_LIMIT, tail: Vec::new(), last_words }, said)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        let file = match &mut self.kept {
+            Some(file) => file,
+            None => self.kept.insert(disk::open_append(&self.to)?),
+        };
+        file.write_all(bytes).io("write", &self.to)
     }
 
     fn last_words(&self) -> String {
@@ -141,7 +154,7 @@ impl Source for Complaints {
             }
         };
         let keep = n.min(usize::try_from(self.left).unwrap_or(n));
-        if keep > 0 && self.to.write_all(&buffer[..keep]).is_err() {
+        if keep > 0 && self.keep(&buffer[..keep]).is_err() {
             self.left = 0;
         }
         self.left = self.left.saturating_sub(keep as u64);

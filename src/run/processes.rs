@@ -32,21 +32,9 @@ impl Process {
     /// Takes hold of a process.
     #[must_use]
     pub fn hold(pid: u32) -> Option<Self> {
-        Self::try_hold(pid).ok()
-    }
-
-    fn try_hold(pid: u32) -> rustix::io::Result<Self> {
-        let pid = i32::try_from(pid).map_err(|_| Errno::SRCH)?;
-        let fd = pidfd_open(Pid::from_raw(pid).ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
-        Ok(Self { pid, fd })
-    }
-
-    /// Takes hold of an agent that was just started; one that cannot be held is ended, for nobody would see its end.
-    pub(super) fn hold_agent(agent: &mut Child) -> std::io::Result<Self> {
-        Self::try_hold(agent.id()).map_err(|e| {
-            let _ = agent.kill().and_then(|()| agent.wait());
-            e.into()
-        })
+        let pid = i32::try_from(pid).ok()?;
+        let fd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        Some(Self { pid, fd })
     }
 
     /// Signals it; a process that is gone is fine.
@@ -132,6 +120,22 @@ impl<F: FnMut(String) + Send> Source for Waiter<F> {
         }
         false
     }
+}
+
+/// [`Waiter`] where the system has no pidfds, or lends none: waits in a thread of its own.
+pub(super) fn wait_aside(mut agent: Child, ended: impl FnOnce(String) + Send + 'static) {
+    std::thread::spawn(move || {
+        while adopts() {
+            match rustix::process::wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
+                    return ended(ExitStatus::from_raw(status.as_raw()).to_string());
+                }
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        ended(agent.wait().map_or_else(|e| e.to_string(), |status| status.to_string()));
+    });
 }
 
 /// Whether it is certain that no descendant lives once the agent has ended, and without a look at every process there is.

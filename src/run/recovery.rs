@@ -92,8 +92,12 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans:
         return Ok(Recovered::Over);
     }
     let Some(last) = record::latest(mailbox, round)? else {
-        // Claimed, and then the claimer died before it wrote the attempt.
+        // Claimed, and then the claimer died before it wrote the attempt. It may have started an agent, and told it nothing.
         let run = plan::first(mailbox, config, &document.typed, round, Claimant::Supervisor)?;
+        if orphans == Orphans::Leave && any_lives(&run) {
+            return Ok(Recovered::Orphans);
+        }
+        make_sure_it_is_gone(&run)?;
         record::create(mailbox, &run)?;
         return Ok(Recovered::Launch(Box::new(run)));
     };

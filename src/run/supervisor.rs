@@ -65,7 +65,7 @@ impl Stopper {
 pub enum Attempt {
     /// An attempt on record; its round's lock is free, or about to be.
     Recorded(Box<Run>),
-    /// Ours since [`super::claim::claim_to_launch`]: its lock was never let go of.
+    /// Ours since [`super::claim::claim_to_launch`]: its lock was never let go of, and nothing of it is on record.
     Claimed(Box<Claim>),
 }
 
@@ -97,6 +97,7 @@ pub fn supervise(
     observe: &mut dyn FnMut(&Event),
     stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
+    let mut on_record = matches!(attempt, Attempt::Recorded(_));
     let (mut run, lock) = match attempt {
         Attempt::Claimed(claim) => claim.into_parts(),
         Attempt::Recorded(run) => {
@@ -110,6 +111,7 @@ pub fn supervise(
         }
     };
     let folder = run.folder(mailbox);
+    disk::touch_folder(&folder)?;
     let mut file = disk::open_append(&folder.join("events.jsonl"))?;
     let mut tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
     if tail.last_seq == 0 {
@@ -117,18 +119,12 @@ pub fn supervise(
     }
     let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
-    let mut sources = stoppable(Stopper(sender.clone()));
-    let waker = sender.clone();
-    let control = match stop::listen(&folder, move || drop(waker.send(Input::Woken))) {
-        Ok((control, wake_ups)) => {
-            sources.push(wake_ups);
-            Some(control)
-        }
-        Err(e) => {
-            log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
-            None
-        }
-    };
+    let ears = Ears { sources: stoppable(Stopper(sender.clone())), sender };
+    // What it sets aside of the day's money, others must see before it is launched.
+    if !on_record && config.limits.day_cost > 0.0 {
+        record_first(mailbox, &run)?;
+        on_record = true;
+    }
     let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
         Ok(allowance) => {
@@ -138,13 +134,15 @@ pub fn supervise(
     };
     let (ending, last) = match refused {
         Some(ending) => (ending, None),
-        None => match start(mailbox, config, &mut run, &mut log, sender, sources, &allowance) {
+        None => match start(mailbox, config, &mut run, &mut on_record, &mut log, ears, &allowance) {
             Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
         },
     };
-    drop(control);
+    if !on_record {
+        record_first(mailbox, &run)?;
+    }
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     let ended = if processes::none_is_left() { Ok(0) } else { processes::end(|t| t == token, processes::TERM_GRACE) };
@@ -249,7 +247,7 @@ impl Log<'_> {
 
 /// A started agent.
 pub(super) struct Agent {
-    pub(super) process: Arc<Process>,
+    pub(super) process: Option<Arc<Process>>,
     pub(super) input: Option<pipes::Input>,
     pub(super) interpreter: Arc<Mutex<Interpreter>>,
     pub(super) complaints: Receiver<String>,
@@ -260,24 +258,45 @@ pub(super) struct Agent {
     pub(super) turns: Option<u32>,
     /// For everything beside its output.
     _lookout: Lookout,
+    _control: Option<stop::Control>,
+}
+
+/// The record of an attempt that was claimed to be launched. Without it there was no claim.
+fn record_first(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    record::create_ahead(mailbox, run).inspect_err(|_| {
+        if let Ok(_lock) = mailbox.lock(&run.workflow_id) {
+            let _ = disk::untouch(&run.folder(mailbox).join("events.jsonl"));
+            claim::give_back(mailbox, run);
+        }
+    })
 }
 
 /// Makes durable which attempt it is, with which session, and of which workflow.
-fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run) -> Result<()> {
+fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run, on_record: &mut bool) -> Result<()> {
+    if !*on_record {
+        record::create_ahead(mailbox, run)?;
+        *on_record = true;
+    }
     record::settle(mailbox, run)?;
     claim::remember(mailbox, &mailbox.lock(&run.workflow_id)?, document, run)
+}
+
+/// What a supervisor hears of beside the agent's output, and where it hears it.
+struct Ears {
+    sources: Vec<Box<dyn Source>>,
+    sender: SyncSender<Input>,
 }
 
 fn start(
     mailbox: &Mailbox,
     config: &Config,
     run: &mut Run,
+    on_record: &mut bool,
     log: &mut Log<'_>,
-    sender: SyncSender<Input>,
-    mut sources: Vec<Box<dyn Source>>,
+    ears: Ears,
     allowance: &Allowance,
 ) -> Result<Agent> {
-    let recorded = run.clone();
+    let Ears { mut sources, sender } = ears;
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
     let start = launch::start_of(run);
@@ -293,25 +312,33 @@ fn start(
     let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
     let turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, turns);
-    let stderr = disk::open_append(&run.folder(mailbox).join("stderr.log"))?;
-    // Before the launch: recovery must know that there may be a process. A power cut leaves none.
-    if run.state != State::Running {
-        run.state = State::Running;
-        run.started_at = Some(time::now());
-    }
-    if *run != recorded {
+    run.state = State::Running;
+    run.started_at = Some(time::now());
+    if *on_record {
+        // Before the launch: recovery must know that there may be a process. A power cut leaves none.
         record::write_ahead(mailbox, run)?;
     }
     let mut lookout = Lookout::new().io("open a pipe for", run.folder(mailbox))?;
     let (stderr_read, stderr_write) = std::io::pipe().io("open a pipe for", run.folder(mailbox))?;
     let mut child = launch::spawn(&call, File::from(std::os::fd::OwnedFd::from(stderr_write)))?;
-    let process = Arc::new(Process::hold_agent(&mut child).io("take hold of the agent of", run.folder(mailbox))?);
+    let process = Process::hold(child.id()).map(Arc::new);
     // While the agent starts. It is told nothing before all that says so is durable: then a power cut takes away no more than an
     // agent that knew of nothing.
-    if let Err(e) = settle(mailbox, &document, run) {
+    if let Err(e) = settle(mailbox, &document, run, on_record) {
         let _ = child.kill().and_then(|()| child.wait());
         return Err(e);
     }
+    let waker = sender.clone();
+    let control = match stop::listen(&run.folder(mailbox), move || drop(waker.send(Input::Woken))) {
+        Ok((control, wake_ups)) => {
+            sources.push(wake_ups);
+            Some(control)
+        }
+        Err(e) => {
+            log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
+            None
+        }
+    };
     let interpreter = Arc::new(Mutex::new(match &start {
         Start::New => Interpreter::new(),
         Start::Continue => Interpreter::resuming(run.session_id.to_string()),
@@ -321,9 +348,13 @@ fn start(
     let (lines, end) = (sender.clone(), sender.clone());
     let take = move |signals| lines.send(Input::Signals(signals)).is_ok();
     pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(end.send(Input::OutputEnded)));
-    let (complaining, complaints) = Complaints::new(stderr_read, stderr);
-    let exit = Waiter::new(child, process.clone(), move |status| drop(sender.send(Input::Exited(status))));
-    sources.extend([Box::new(complaining) as Box<dyn Source>, Box::new(exit)]);
+    let (complaining, complaints) = Complaints::new(stderr_read, run.folder(mailbox).join("stderr.log"));
+    sources.push(Box::new(complaining));
+    let exited = move |status| drop(sender.send(Input::Exited(status)));
+    match &process {
+        Some(process) => sources.push(Box::new(Waiter::new(child, process.clone(), exited))),
+        None => processes::wait_aside(child, exited),
+    }
     lookout.start(sources);
     let message = claude::user_message(&run.message_id.to_string(), &message);
     let (first, held) = match &run.role {
@@ -331,5 +362,5 @@ fn start(
         None => (message, None),
     };
     input.say(&first);
-    Ok(Agent { process, input: Some(input), interpreter, complaints, start, held, turns, _lookout: lookout })
+    Ok(Agent { process, input: Some(input), interpreter, complaints, start, held, turns, _lookout: lookout, _control: control })
 }

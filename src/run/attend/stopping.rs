@@ -67,16 +67,22 @@ impl Attendance<'_, '_> {
         }
     }
 
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(process) = &self.agent.process {
+            process.signal(signal);
+        }
+    }
+
     fn stand_on(&mut self, rung: Rung) {
         self.log.note(format!("ladder: {}", rung.word()));
         match rung {
             Rung::Boundary => {}
             Rung::Interrupt => self.say(claude::interrupt("askbox-stop")),
-            Rung::Terminate => self.agent.process.signal(rustix::process::Signal::TERM),
+            Rung::Terminate => self.signal(rustix::process::Signal::TERM),
             Rung::Kill => {
                 let token = self.run.token();
                 let _ = processes::end(|t| t == token, Duration::ZERO);
-                self.agent.process.signal(rustix::process::Signal::KILL);
+                self.signal(rustix::process::Signal::KILL);
             }
         }
     }

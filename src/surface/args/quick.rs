@@ -171,6 +171,14 @@ mod tests {
         assert!(agree::<Checkpoint>(4, &with(&["save", "get", "step", "env", "path", "show", "help", "--prefix"])) > 100);
     }
 
+    #[cfg(feature = "relaunch")]
+    #[test]
+    fn the_quick_way_of_relaunch_agrees_with_the_parser() {
+        use crate::surface::relaunch::args::Args;
+        let words = ["", "x", "-", "--", "--json", "--mailbox", "-x", "watch", "supervise", "status", "help", "--poll", "1"];
+        assert!(agree::<Args>(4, &words) > 100);
+    }
+
     #[test]
     fn words_that_are_no_text_are_left_to_the_parser() {
         use std::os::unix::ffi::OsStringExt;

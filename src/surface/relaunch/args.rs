@@ -33,6 +33,7 @@ impl Quick for Args {
         let (mut common, mut given) = (Common::default(), Vec::new());
         quick::each(words, &mut common, |word, _| quick::is_plain(word).then(|| given.push(word)))?;
         let command = match (first, given.as_slice()) {
+            (_, [id]) if !COMMANDS.contains(id) => return Some(Self { common, id: Some((*id).into()), command: None }),
             ("watch", ["watch"]) => Command::Watch { poll: None },
             ("supervise", ["supervise", id, question, attempt]) => Command::Supervise {
                 id: (*id).into(),
@@ -46,6 +47,10 @@ impl Quick for Args {
         Some(Self { common, id: None, command: Some(command) })
     }
 }
+
+/// The names of the commands: what is none of them is an id.
+const COMMANDS: [&str; 13] =
+    ["watch", "status", "logs", "events", "run", "spawn", "resume", "stop", "retry", "prompt", "drop", "supervise", "help"];
 
 const AFTER: &str = "Examples:
   $ relaunch watch                 the service: waits for answers, costs nothing meanwhile
@@ -257,4 +262,20 @@ agent relaunches by itself; where a watcher runs, let the watcher do it. Never b
         #[arg(long)]
         from: Option<u32>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn what_is_read_as_an_id_is_no_command() {
+        let mut parser = Args::command();
+        parser.build();
+        let names: std::collections::BTreeSet<&str> = parser.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS.into_iter().collect());
+        assert!(parser.get_subcommands().all(|c| c.get_all_aliases().next().is_none()));
+    }
 }
