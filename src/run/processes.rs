@@ -95,7 +95,9 @@ impl<F: FnMut(String) + Send> Waiter<F> {
 
 impl<F: FnMut(String) + Send> Source for Waiter<F> {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        std::iter::once(self.process.fd.as_fd()).chain(self.signals.iter().map(|s| s.get_read().as_fd())).collect()
+        let mut fds = vec![self.process.fd.as_fd()];
+        fds.extend(self.signals.iter().map(|s| s.get_read().as_fd()));
+        fds
     }
 
     fn ready(&mut self) -> bool {
