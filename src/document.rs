@@ -58,6 +58,12 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
         Self { typed, fields: Vec::new(), agreed: Agreed::Written(b"{}".to_vec()) }
     }
 
+    /// To be called before `typed` is changed, to save [`update`](Self::update) from reading the text once more.
+    pub fn about_to_change(&mut self) -> Result<()> {
+        self.agreed = Agreed::Written(to_json(&self.typed)?);
+        Ok(())
+    }
+
     /// Brings every known field to what `typed` now says. Unknown fields stay as they are, also those inside of a known field
     /// that has not changed.
     pub fn update(&mut self) -> Result<()> {

@@ -143,7 +143,7 @@ const BEFORE: [Moment; 6] = [
     moment("watcher", "the attempt is written, no supervisor is started yet", "open", "runs/docs/{round}/1/supervisor.log", 1),
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
-    moment(FOREGROUND, "claimed, nothing is launched yet", "open", "runs/docs/{round}/1/events.jsonl", 1),
+    moment(FOREGROUND, "claimed, nothing is launched yet", "open", "running/docs.{round}.json", 1),
 ];
 
 /// Whether the agent gets as far as to its log before it dies with its supervisor, the machine decides.

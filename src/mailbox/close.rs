@@ -136,6 +136,7 @@ pub fn from_claimed(
         Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(()),
         Err(e) => return Err(e),
     };
+    document.about_to_change()?;
     document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
     document.update()?;
     match disk::rename_changed(&path, &mailbox.round(Folder::Closed, &round), &document.to_bytes())? {

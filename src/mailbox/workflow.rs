@@ -77,7 +77,10 @@ pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<
 /// Changes a workflow's record, making it where there is none.
 pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut Workflow)) -> Result<Workflow> {
     let mut document = match read(mailbox, lock.workflow())? {
-        Some(document) => document,
+        Some(mut document) => {
+            document.about_to_change()?;
+            document
+        }
         None => Document::new(Workflow {
             schema_version: Some(crate::document::SCHEMA_VERSION),
             workflow_id: lock.workflow().clone(),

@@ -213,6 +213,7 @@ pub fn write_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
 fn changed(mailbox: &Mailbox, run: &Run) -> Result<(PathBuf, Vec<u8>)> {
     let path = run.folder(mailbox).join("run.json");
     let mut document: Document<Run> = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
+    document.about_to_change()?;
     document.typed = run.clone();
     document.update()?;
     Ok((path, document.to_bytes()))

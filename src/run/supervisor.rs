@@ -2,6 +2,7 @@
 //! host, and turns its stream into events. If it dies, the kernel sends its agent SIGTERM and recovery goes on from there.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::intake;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument};
-use crate::time;
+use crate::time::{self, Time};
 
 /// Lines of the agent's output that may wait to be recorded. A full channel holds the reader back, and through the pipe the
 /// agent; so memory stays bounded, whatever comes.
@@ -110,14 +111,10 @@ pub fn supervise(
             (run, lock)
         }
     };
-    let folder = run.folder(mailbox);
-    disk::touch_folder(&folder)?;
-    let mut file = disk::open_append(&folder.join("events.jsonl"))?;
-    let mut tail = read_tail(&mut file).io("read", folder.join("events.jsonl"))?;
-    if tail.last_seq == 0 {
-        tail.last_seq = last_seq_before(mailbox, &run);
+    let mut log = Log { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, &run) };
+    if on_record {
+        log.writer()?;
     }
-    let mut log = Log { writer: EventWriter::after(file, tail), observe, failed: None, book: Book::of(mailbox, &run) };
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     let ears = Ears { sources: stoppable(Stopper(sender.clone())), sender };
     // What it sets aside of the day's money, others must see before it is launched.
@@ -157,7 +154,7 @@ pub fn supervise(
     log.ended(&run);
     drop(lock);
     match log.failed {
-        Some(e) => Err(Error::Io { action: "write", path: folder.join("events.jsonl"), source: e }),
+        Some(e) => Err(e),
         None => Ok(run),
     }
 }
@@ -201,11 +198,18 @@ fn take_lock(mailbox: &Mailbox, run: &Run) -> Result<Option<Lock>> {
     }
 }
 
+fn path(mailbox: &Mailbox, run: &Run) -> PathBuf {
+    run.folder(mailbox).join("events.jsonl")
+}
+
 /// The event log: the file, and whoever looks on.
 pub(super) struct Log<'a> {
-    writer: EventWriter<File>,
+    mailbox: &'a Mailbox,
+    run: Run,
+    /// Opened when there is something to write.
+    writer: Option<EventWriter<File>>,
     observe: &'a mut dyn FnMut(&Event),
-    failed: Option<std::io::Error>,
+    failed: Option<Error>,
     book: Book,
 }
 
@@ -213,14 +217,33 @@ impl Log<'_> {
     pub(super) fn event(&mut self, kind: EventKind) {
         let at = time::now();
         if let Err(e) = self.book.take(at, &kind) {
-            let _ = self.writer.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
+            let _ = self.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
         }
-        match self.writer.append(at, &kind) {
-            Ok(seq) => (self.observe)(&Event { seq, at, kind }),
+        let seq = self.append(at, &kind).unwrap_or_else(|e| {
             // A full disk must not stop the agent's work: the run goes on, the error is told at the end.
-            Err(e) => {
-                self.failed = Some(self.failed.take().unwrap_or(e));
-                (self.observe)(&Event { seq: self.writer.last_seq(), at, kind });
+            self.failed = Some(self.failed.take().unwrap_or(e));
+            self.writer.as_ref().map_or(0, EventWriter::last_seq)
+        });
+        (self.observe)(&Event { seq, at, kind });
+    }
+
+    fn append(&mut self, at: Time, kind: &EventKind) -> Result<u64> {
+        let path = path(self.mailbox, &self.run);
+        self.writer()?.append(at, kind).io("write", path)
+    }
+
+    fn writer(&mut self) -> Result<&mut EventWriter<File>> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer),
+            none => {
+                let path = path(self.mailbox, &self.run);
+                disk::touch_folder(&self.run.folder(self.mailbox))?;
+                let mut file = disk::open_append(&path)?;
+                let mut tail = read_tail(&mut file).io("read", path)?;
+                if tail.last_seq == 0 {
+                    tail.last_seq = last_seq_before(self.mailbox, &self.run);
+                }
+                Ok(none.insert(EventWriter::after(file, tail)))
             }
         }
     }
@@ -265,7 +288,7 @@ pub(super) struct Agent {
 fn record_first(mailbox: &Mailbox, run: &Run) -> Result<()> {
     record::create_ahead(mailbox, run).inspect_err(|_| {
         if let Ok(_lock) = mailbox.lock(&run.workflow_id) {
-            let _ = disk::untouch(&run.folder(mailbox).join("events.jsonl"));
+            let _ = disk::untouch(&path(mailbox, run));
             claim::give_back(mailbox, run);
         }
     })
