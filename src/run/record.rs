@@ -204,7 +204,7 @@ pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::replace(&path, &bytes)
 }
 
-/// [`write`], where a power cut may bring the earlier record back: what that leads to must be right as well.
+/// [`write()`], where a power cut may bring the earlier record back: what that leads to must be right as well.
 pub fn write_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let (path, bytes) = changed(mailbox, run)?;
     disk::replace_ahead(&path, &bytes)
