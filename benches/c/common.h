@@ -39,7 +39,8 @@ static inline void sync_folder(const char *folder) {
 }
 
 /* A new name, or with `replace` the name of the file before; either way write, fsync, rename, fsync of the folder. */
-static inline void put(const char *folder, const char *name, const void *bytes, size_t size, int replace) {
+/* Its data is on the disk; whether its name is, the caller says. */
+static inline void put_ahead(const char *folder, const char *name, const void *bytes, size_t size, int replace) {
     char temporary[4096], path[4096];
     snprintf(temporary, sizeof temporary, "%s/.tmp%d", folder, getpid());
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -47,6 +48,10 @@ static inline void put(const char *folder, const char *name, const void *bytes, 
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || fsync(fd)) die(temporary);
     close(fd);
     if (replace ? rename(temporary, path) : syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, 1)) die(path);
+}
+
+static inline void put(const char *folder, const char *name, const void *bytes, size_t size, int replace) {
+    put_ahead(folder, name, bytes, size, replace);
     sync_folder(folder);
 }
 
@@ -71,7 +76,3 @@ static inline void append(const char *path, const char *line) {
     close(fd);
 }
 
-static inline void make_folder(const char *above, const char *path) {
-    if (mkdir(path, 0700) && errno != EEXIST) die(path);
-    sync_folder(above);
-}
