@@ -178,7 +178,39 @@ pub fn create_ahead(path: &Path, bytes: &[u8]) -> Result<Placed> {
 
 /// [`replace`] ahead of the sync of its name: a power cut may bring back what was there, whole. The mode is 0600.
 pub fn replace_ahead(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_temporary(parent(path)?, bytes, 0o600)?.persist(path).map(drop).map_err(|e| e.error).io("replace", path)
+    replacement(path, bytes)?.place_ahead()
+}
+
+/// What is to stand at `path` instead, beside it. The disk begins with it; nothing of it is surely there yet.
+#[derive(Debug)]
+#[must_use = "it vanishes when it is dropped before it was placed"]
+pub struct Replacement {
+    temporary: tempfile::NamedTempFile,
+    path: PathBuf,
+}
+
+/// Prepares a [`Replacement`]: several syncs wait for less if all that they are for is on its way.
+pub fn replacement(path: &Path, bytes: &[u8]) -> Result<Replacement> {
+    let temporary = write_unsynced(parent(path)?, bytes, 0o600)?;
+    begin_sync(temporary.as_file());
+    Ok(Replacement { temporary, path: path.to_path_buf() })
+}
+
+impl Replacement {
+    /// Puts it in its place as [`replace_ahead`] does.
+    pub fn place_ahead(self) -> Result<()> {
+        self.temporary.as_file().sync_all().io("sync a file in", parent(&self.path)?)?;
+        self.temporary.persist(&self.path).map(drop).map_err(|e| e.error).io("replace", self.path)
+    }
+}
+
+/// Lets the disk begin with what was written to a file.
+fn begin_sync(file: &File) {
+    // What is not on the disk yet cannot leave the memory, so the system begins to write it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
 }
 
 /// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.
@@ -233,12 +265,6 @@ pub fn rename_ahead(from: &Path, to: &Path) -> Result<Placed> {
     }
     sync_folder(parent(to)?).inspect_err(|_| drop(rename_noreplace(to, from)))?;
     Ok(Placed::Done)
-}
-
-/// [`rename_ahead`] of a file that gets new content first, with two syncs for both.
-pub fn rename_changed(from: &Path, to: &Path, bytes: &[u8]) -> Result<Placed> {
-    replace_ahead(from, bytes)?;
-    rename_ahead(from, to)
 }
 
 fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {

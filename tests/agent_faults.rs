@@ -325,3 +325,19 @@ fn without_pidfds_a_run_is_delivered_all_the_same() {
     assert!(out.status.success(), "{}", faults::words(&out));
     assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
 }
+
+#[test]
+fn an_answer_too_long_for_a_prompt_lies_in_its_file_also_where_the_claimer_launches_itself() {
+    let place = faults::Place::new();
+    place.ok("ask-post", &["-w", "docs", "Tell me everything"]);
+    let answer = "0123456789 ".repeat(60 << 10);
+    std::fs::write(place.agent("answer"), &answer).expect("a file");
+    let given = std::fs::File::open(place.agent("answer")).expect("the file");
+    let out = faults::output(place.command("ask-answer").args(["docs", "-"]).stdin(given));
+    assert!(out.status.success(), "{}", faults::words(&out));
+    place.ok("relaunch", &["docs"]);
+    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1));
+    let round = place.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
+    let file = place.mailbox().join("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
+    assert!(std::fs::read_to_string(&file).expect("the file") == answer, "{}", file.display());
+}

@@ -47,14 +47,18 @@ pub fn sync_names_up_to(folder: &Path, last: &Path) -> Result<()> {
     folder.ancestors().take_while(|f| f.starts_with(last)).try_for_each(sync_folder)
 }
 
-/// [`create_folder`] without a sync: for what can be found out another way. Two levels at most are missing.
+/// [`create_folder`] without a sync: for what can be found out another way. Three levels at most are missing.
 pub fn touch_folder(path: &Path) -> Result<()> {
-    let make = |path: &Path| match fs::DirBuilder::new().mode(0o700).create(path) {
+    touch_levels(path, 3)
+}
+
+fn touch_levels(path: &Path, missing: u8) -> Result<()> {
+    let make = || match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other.io("create", path),
     };
-    match make(path) {
-        Err(e) if e.is_missing_file() => make(parent(path)?).and_then(|()| make(path)),
+    match make() {
+        Err(e) if e.is_missing_file() && missing > 1 => touch_levels(parent(path)?, missing - 1).and_then(|()| make()),
         other => other,
     }
 }

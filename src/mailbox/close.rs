@@ -129,24 +129,57 @@ pub fn from_claimed(
     by: &str,
     why: Option<String>,
 ) -> Result<()> {
+    prepare(mailbox, lock, from, question, state, by, why)?.map_or(Ok(()), |close| close.commit(mailbox))
+}
+
+/// A claimed round about to be closed: what its document will say is on its way to the disk.
+#[must_use = "nothing is closed before it is committed"]
+pub struct Close {
+    from: Folder,
+    round: RoundId,
+    document: QuestionDocument,
+    closing: Closing,
+    replacement: disk::Replacement,
+}
+
+/// The first half of [`from_claimed`]; `None` where the round is closed already.
+pub fn prepare(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    from: Folder,
+    question: QuestionId,
+    state: Closed,
+    by: &str,
+    why: Option<String>,
+) -> Result<Option<Close>> {
     let round = RoundId { workflow: lock.workflow().clone(), question };
     let path = mailbox.round(from, &round);
     let mut document = match intake::read_round_file(&path) {
         Ok(document) => document,
-        Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(()),
+        Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(None),
         Err(e) => return Err(e),
     };
-    document.about_to_change()?;
-    document.typed.closed = Some(Closing { state, at: time::now(), by: by.into(), why });
-    document.update()?;
-    match disk::rename_changed(&path, &mailbox.round(Folder::Closed, &round), &document.to_bytes())? {
-        Placed::Done => document.typed.closed.into_iter().for_each(|closing| audited(mailbox, &round, closing)),
-        Placed::Taken if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
-        Placed::Taken => {
-            intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
+    let closing = Closing { state, at: time::now(), by: by.into(), why };
+    document.set_field("closed", &closing)?;
+    let replacement = disk::replacement(&path, &document.to_bytes())?;
+    Ok(Some(Close { from, round, document, closing, replacement }))
+}
+
+impl Close {
+    /// Makes it so. The caller has held the workflow's lock since [`prepare`].
+    pub fn commit(self, mailbox: &Mailbox) -> Result<()> {
+        let Self { from, round, document, closing, replacement } = self;
+        let path = mailbox.round(from, &round);
+        replacement.place_ahead()?;
+        match disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round))? {
+            Placed::Done => audited(mailbox, &round, closing),
+            Placed::Taken if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
+            Placed::Taken => {
+                intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether a claimed document is of a round that is closed: a power cut can bring back its name from before the move. The

@@ -191,6 +191,11 @@ impl Mailbox {
         Ok(WorkflowLock { _lock: Lock::acquire(&self.stripe(workflow))?, workflow: workflow.clone() })
     }
 
+    /// Whether somebody holds the lock of a workflow, or of one that shares it.
+    pub fn is_locked(&self, workflow: &WorkflowId) -> Result<bool> {
+        Lock::is_held(&self.stripe(workflow))
+    }
+
     fn stripe(&self, workflow: &WorkflowId) -> PathBuf {
         // FNV-1a, folded: the stripe of an id must be the same in every program and version.
         let hash = workflow.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

@@ -1,6 +1,7 @@
-//! The claim: `answered/ID.json` → `running/ID.QID.json` by one no-replace rename. Whoever's rename succeeds owns the round;
-//! nobody else ever launches it. The first attempt with its session id is on record before the claim returns, or, where the
-//! claimant launches at once, while its agent starts; durable it is before an agent is told anything.
+//! The claim: `answered/ID.json` → `running/ID.QID.json` by one no-replace rename, under the workflow's lock. Whoever's rename
+//! succeeds owns the round; nobody else ever launches it. Before the workflow's lock is let go of, the round's own is held. The
+//! first attempt with its session id is on record before the claim returns, or, where the claimant launches at once, while its
+//! agent starts; durable it is before an agent is told anything.
 
 use super::plan;
 use super::record::{self, Begin, Claimant, Run, State};
@@ -49,23 +50,36 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> std::path::PathB
     mailbox.runs_of_workflow(workflow).join("waiter")
 }
 
+/// A round that was taken, and of which nothing is on record. The workflow's lock is held: until it is let go of, nobody takes the
+/// round for one whose claimer died.
+#[derive(Debug)]
+#[must_use = "a claimed round that is neither launched nor closed waits for recovery"]
+pub struct Taken {
+    /// The answered document.
+    pub document: QuestionDocument,
+    /// The attempt, not launched yet.
+    pub run: Run,
+    workflow: WorkflowLock,
+}
+
 /// Claims the answered round of `workflow`.
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
-    let (claim, lock) = match take(mailbox, config, workflow, claimant)? {
+    let Taken { document, run, workflow } = match take(mailbox, config, workflow, claimant)? {
         Ok(taken) => taken,
         Err(refused) => return Ok(Err(refused)),
     };
-    let recorded = match claimant {
-        Claimant::Supervisor => record::create_ahead(mailbox, &claim.run),
-        // Nobody else will.
-        Claimant::Inline | Claimant::Prompt => {
-            record::create(mailbox, &claim.run).and_then(|()| remember(mailbox, &lock, &claim.document, &claim.run))
+    let recorded = put_on_record(mailbox, &run, &workflow).and_then(|lock| {
+        if claimant != Claimant::Supervisor {
+            // Nobody else will.
+            record::settle(mailbox, &run)?;
+            remember(mailbox, &workflow, &document, &run)?;
         }
-    };
+        Ok(lock)
+    });
     match recorded {
-        Ok(()) => Ok(Ok(claim)),
+        Ok(lock) => Ok(Ok(Claim { round: run.round(), document, run, lock })),
         Err(e) => {
-            give_back(mailbox, &claim.run);
+            give_back(mailbox, &run, &workflow);
             Err(e)
         }
     }
@@ -73,11 +87,9 @@ pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant
 
 /// [`claim`] by the supervisor itself, which launches at once and writes the attempt's record then: see
 /// [`super::supervisor::Attempt`].
-pub fn claim_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Result<Claim, Refused>> {
-    Ok(take(mailbox, config, workflow, Claimant::Supervisor)?.map(|(claim, _lock)| claim))
+pub fn claim_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Result<Taken, Refused>> {
+    take(mailbox, config, workflow, Claimant::Supervisor)
 }
-
-type Taken = (Claim, WorkflowLock);
 
 /// Takes the round; nothing is on record yet.
 fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Taken, Refused>> {
@@ -105,21 +117,33 @@ fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Cla
     {
         return Ok(Err(Refused::AskerAtWork(live)));
     }
-    disk::touch_folder(&mailbox.runs_of(&round))?;
-    let held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
-        .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
+    if Lock::is_held(&record::lock_path(mailbox, &round))? {
+        return Err(somebody_holds(&round));
+    }
     let from = mailbox.document(Folder::Answered, workflow);
     // Where a power cut brings the old name back as well, `adopt` tells.
     if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
         return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
     }
     audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
-    Ok(Ok((Claim { round, document, run, lock: held }, lock)))
+    Ok(Ok(Taken { document, run, workflow: lock }))
 }
 
-/// Undoes a claim of which nothing was launched: the answer goes back, and the next claim finds no trace of this one. The caller
-/// holds the workflow's lock.
-pub(super) fn give_back(mailbox: &Mailbox, run: &Run) {
+/// Locks a round that was just taken, and writes its first attempt.
+pub(super) fn put_on_record(mailbox: &Mailbox, run: &Run, _: &WorkflowLock) -> Result<Lock> {
+    let round = run.round();
+    disk::touch_folder(&mailbox.runs_of(&round))?;
+    let lock = Lock::try_acquire(&record::lock_path(mailbox, &round))?.ok_or_else(|| somebody_holds(&round))?;
+    record::create_ahead(mailbox, run)?;
+    Ok(lock)
+}
+
+fn somebody_holds(round: &RoundId) -> Error {
+    Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status")
+}
+
+/// Undoes a claim of which nothing was launched: the answer goes back, and the next claim finds no trace of this one.
+pub(super) fn give_back(mailbox: &Mailbox, run: &Run, _: &WorkflowLock) {
     let _ = record::forget(mailbox, run);
     let answered = mailbox.document(Folder::Answered, &run.workflow_id);
     let _ = disk::rename(&mailbox.round(Folder::Running, &run.round()), &answered);
@@ -147,12 +171,14 @@ pub(super) fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &Questi
     .map(drop)
 }
 
-impl Claim {
+impl Taken {
     /// What its supervisor needs.
-    pub(super) fn into_parts(self) -> (Run, Lock) {
-        (self.run, self.lock)
+    pub(super) fn into_parts(self) -> (Run, QuestionDocument, WorkflowLock) {
+        (self.run, self.document, self.workflow)
     }
+}
 
+impl Claim {
     /// Hands the round to a supervisor: releases its lock. Returns the attempt to supervise.
     #[must_use = "somebody has to supervise it"]
     pub fn into_run(self) -> Run {

@@ -149,14 +149,18 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.why = Some(why.clone());
         }
     }
-    match run.state {
-        // The round's own document, durable below, says so as well.
-        State::Delivered => record::write_ahead(mailbox, &run)?,
-        _ => record::write(mailbox, &run)?,
-    }
     let why = run.why.clone().unwrap_or_default();
+    if run.state == State::Delivered {
+        // Both are on their way to the disk before either is waited for.
+        let record = record::replacement(mailbox, &run)?;
+        let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None);
+        // The round's own document, durable below, says so as well.
+        record.place_ahead()?;
+        close?.map_or(Ok(()), |close| close.commit(mailbox))?;
+        return Ok(run);
+    }
+    record::write(mailbox, &run)?;
     match run.state {
-        State::Delivered => close::from_claimed(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None)?,
         State::Failed => {
             audit::record(mailbox, Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(&why));
             if let Some(at) = run.retry_at {

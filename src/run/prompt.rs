@@ -176,6 +176,7 @@ fn answer(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) ->
     };
     if value.to_text().len() > INLINE_ANSWER {
         let path = answer_file(mailbox, run);
+        disk::touch_folder(&run.folder(mailbox))?;
         disk::replace(&path, value.to_text().as_bytes())?;
         return Ok(format!(
             "The user's answer is {} bytes long; read it from {}{note}",

@@ -206,8 +206,13 @@ pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
 
 /// [`write()`], where a power cut may bring the earlier record back: what that leads to must be right as well.
 pub fn write_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    replacement(mailbox, run)?.place_ahead()
+}
+
+/// [`write_ahead`], prepared.
+pub fn replacement(mailbox: &Mailbox, run: &Run) -> Result<disk::Replacement> {
     let (path, bytes) = changed(mailbox, run)?;
-    disk::replace_ahead(&path, &bytes)
+    disk::replacement(&path, &bytes)
 }
 
 fn changed(mailbox: &Mailbox, run: &Run) -> Result<(PathBuf, Vec<u8>)> {

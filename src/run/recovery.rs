@@ -70,8 +70,11 @@ fn look(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans:
     if !mailbox.round(Folder::Running, round).exists() {
         return Ok(Recovered::Over);
     }
+    // Whoever is claiming it holds this one until the other is his.
+    let claiming = mailbox.lock(&round.workflow)?;
     disk::touch_folder(&mailbox.runs_of(round))?;
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
+    drop(claiming);
     let path = mailbox.round(Folder::Running, round);
     let document = match intake::read_round_file(&path) {
         Ok(document) => document,

@@ -388,6 +388,8 @@ fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Sta
             (Standing::Queued, Some(run.claimed_at))
         }
         Some(run) => (Standing::Orphaned, Some(run.claimed_at)),
+        // Its claimer has the workflow's lock until it has the round's.
+        None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
         None => (Standing::Orphaned, None),
     })
 }

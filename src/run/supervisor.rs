@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::attend::Attendance;
 use super::budget::{self, Allowance};
-use super::claim::{self, Claim};
+use super::claim::{self, Taken};
 use super::costs::Book;
 use super::ending::{self, Ending};
 use super::events::{Event, EventKind, EventWriter, read_tail};
@@ -29,7 +29,7 @@ use crate::config::Config;
 use crate::disk::{self, Lock};
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::intake;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock};
 use crate::time::{self, Time};
 
 /// Lines of the agent's output that may wait to be recorded. A full channel holds the reader back, and through the pipe the
@@ -66,8 +66,8 @@ impl Stopper {
 pub enum Attempt {
     /// An attempt on record; its round's lock is free, or about to be.
     Recorded(Box<Run>),
-    /// Ours since [`super::claim::claim_to_launch`]: its lock was never let go of, and nothing of it is on record.
-    Claimed(Box<Claim>),
+    /// Ours since [`super::claim::claim_to_launch`]: nothing of it is on record.
+    Claimed(Box<Taken>),
 }
 
 impl Attempt {
@@ -76,7 +76,7 @@ impl Attempt {
     pub fn run(&self) -> &Run {
         match self {
             Self::Recorded(run) => run,
-            Self::Claimed(claim) => &claim.run,
+            Self::Claimed(taken) => &taken.run,
         }
     }
 }
@@ -98,9 +98,11 @@ pub fn supervise(
     observe: &mut dyn FnMut(&Event),
     stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
-    let mut on_record = matches!(attempt, Attempt::Recorded(_));
-    let (mut run, lock) = match attempt {
-        Attempt::Claimed(claim) => claim.into_parts(),
+    let (mut run, document, mut hold) = match attempt {
+        Attempt::Claimed(taken) => {
+            let (run, document, workflow) = taken.into_parts();
+            (run, Some(document), Hold::Workflow(workflow))
+        }
         Attempt::Recorded(run) => {
             let Some(lock) = take_lock(mailbox, &run)? else { return Ok(*run) };
             // Only now is it certain that the record does not change under us.
@@ -108,19 +110,18 @@ pub fn supervise(
             if run.state != State::Claimed || !mailbox.round(Folder::Running, &run.round()).exists() {
                 return Ok(run);
             }
-            (run, lock)
+            (run, None, Hold::Round(lock))
         }
     };
     let mut log = Log { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, &run) };
-    if on_record {
+    if matches!(hold, Hold::Round(_)) {
         log.writer()?;
     }
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     let ears = Ears { sources: stoppable(Stopper(sender.clone())), sender };
     // What it sets aside of the day's money, others must see before it is launched.
-    if !on_record && config.limits.day_cost > 0.0 {
-        record_first(mailbox, &run)?;
-        on_record = true;
+    if config.limits.day_cost > 0.0 {
+        hold = Hold::Round(hold.on_record(mailbox, &run)?);
     }
     let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
@@ -131,15 +132,13 @@ pub fn supervise(
     };
     let (ending, last) = match refused {
         Some(ending) => (ending, None),
-        None => match start(mailbox, config, &mut run, &mut on_record, &mut log, ears, &allowance) {
+        None => match start(mailbox, config, (&mut run, document), &mut hold, &mut log, ears, &allowance) {
             Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
         },
     };
-    if !on_record {
-        record_first(mailbox, &run)?;
-    }
+    let lock = hold.on_record(mailbox, &run)?;
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     let ended = if processes::none_is_left() { Ok(0) } else { processes::end(|t| t == token, processes::TERM_GRACE) };
@@ -284,24 +283,42 @@ pub(super) struct Agent {
     _control: Option<stop::Control>,
 }
 
-/// The record of an attempt that was claimed to be launched. Without it there was no claim.
-fn record_first(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    record::create_ahead(mailbox, run).inspect_err(|_| {
-        if let Ok(_lock) = mailbox.lock(&run.workflow_id) {
-            let _ = disk::untouch(&path(mailbox, run));
-            claim::give_back(mailbox, run);
+/// By what the round is ours.
+enum Hold {
+    /// Its workflow's lock, since it was taken: nothing is on record.
+    Workflow(WorkflowLock),
+    /// Its own lock.
+    Round(Lock),
+}
+
+impl Hold {
+    /// Sees to it that the attempt is on record. Without it there was no claim: where that fails nothing of it may live any more.
+    fn on_record(self, mailbox: &Mailbox, run: &Run) -> Result<Lock> {
+        match self {
+            Self::Round(lock) => Ok(lock),
+            Self::Workflow(workflow) => claim::put_on_record(mailbox, run, &workflow).inspect_err(|_| {
+                let _ = disk::untouch(&path(mailbox, run));
+                claim::give_back(mailbox, run, &workflow);
+            }),
         }
-    })
+    }
 }
 
 /// Makes durable which attempt it is, with which session, and of which workflow.
-fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run, on_record: &mut bool) -> Result<()> {
-    if !*on_record {
-        record::create_ahead(mailbox, run)?;
-        *on_record = true;
+fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run, hold: &mut Hold) -> Result<()> {
+    let settle = |workflow: &WorkflowLock| {
+        record::settle(mailbox, run)?;
+        claim::remember(mailbox, workflow, document, run)
+    };
+    match hold {
+        Hold::Round(_) => settle(&mailbox.lock(&run.workflow_id)?),
+        Hold::Workflow(workflow) => {
+            let lock = claim::put_on_record(mailbox, run, workflow)?;
+            let settled = settle(workflow);
+            *hold = Hold::Round(lock);
+            settled
+        }
     }
-    record::settle(mailbox, run)?;
-    claim::remember(mailbox, &mailbox.lock(&run.workflow_id)?, document, run)
 }
 
 /// What a supervisor hears of beside the agent's output, and where it hears it.
@@ -313,23 +330,20 @@ struct Ears {
 fn start(
     mailbox: &Mailbox,
     config: &Config,
-    run: &mut Run,
-    on_record: &mut bool,
+    (run, document): (&mut Run, Option<QuestionDocument>),
+    hold: &mut Hold,
     log: &mut Log<'_>,
     ears: Ears,
     allowance: &Allowance,
 ) -> Result<Agent> {
     let Ears { mut sources, sender } = ears;
     let (_, runner) = config.runner(Some(&run.runner))?;
-    let document = intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?;
+    let document = document.map_or_else(|| intake::read_round_file(&mailbox.round(Folder::Running, &run.round())), Ok)?;
     let start = launch::start_of(run);
     if let (record::Begin::Fork { from }, Start::New) = (&run.begin, &start) {
         // It was there when the round was claimed. From here on every attempt is a fresh one, and is told what a fresh one needs.
         run.begin_why = Some(plan::transcript_gone(from));
         run.begin = record::Begin::Fresh;
-    }
-    if let Some(why) = &run.begin_why {
-        log.note(why.clone());
     }
     let message = prompt::message(mailbox, config, &document.typed, run)?;
     let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
@@ -337,7 +351,7 @@ fn start(
     let call = allowance.limit(call, turns);
     run.state = State::Running;
     run.started_at = Some(time::now());
-    if *on_record {
+    if matches!(hold, Hold::Round(_)) {
         // Before the launch: recovery must know that there may be a process. A power cut leaves none.
         record::write_ahead(mailbox, run)?;
     }
@@ -347,10 +361,11 @@ fn start(
     let process = Process::hold(child.id()).map(Arc::new);
     // While the agent starts. It is told nothing before all that says so is durable: then a power cut takes away no more than an
     // agent that knew of nothing.
-    if let Err(e) = settle(mailbox, &document, run, on_record) {
+    if let Err(e) = settle(mailbox, &document, run, hold) {
         let _ = child.kill().and_then(|()| child.wait());
         return Err(e);
     }
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
     let waker = sender.clone();
     let control = match stop::listen(&run.folder(mailbox), move || drop(waker.send(Input::Woken))) {
         Ok((control, wake_ups)) => {
