@@ -285,3 +285,18 @@ fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
     assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
     assert!(back("closed").exists());
 }
+
+/// The agent is launched before the round's own lock is there.
+#[test]
+fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
+    let place = answered();
+    let slow = faults::strace(&["-qq", "-e", "trace=mkdir", "-e", "inject=mkdir:delay_enter=4000000:when=1", "-o", "/dev/null"]);
+    let mut claiming = place.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
+    until("it is claimed", || place.only("running", "docs.").is_some());
+    let watcher = place.watcher();
+    assert_eq!(place.state("docs"), "running");
+    assert!(!place.mailbox().join("runs/docs").exists(), "it was not slow enough");
+    assert!(claiming.wait().expect("wait").success());
+    watcher.kill();
+    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1), "{:#?}", place.log());
+}
