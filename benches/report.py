@@ -22,9 +22,9 @@ class Table:
         self.rows.append((None, text, None, None, None))
         print(f"       {text}", flush=True)
 
-    def section(self, title):
-        self.rows.append((None, None, title, None, None))
-        print(f"\n{title}", flush=True)
+    def add(self, title, other):
+        """What was measured elsewhere; with a title a new section begins."""
+        self.rows += [(None, None, title, None, None)] * bool(title) + other.rows
 
     def markdown(self):
         lines = [HEAD, f"Measured on {machine()}.\n"]

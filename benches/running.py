@@ -70,7 +70,7 @@ def resuming(table, rounds):
         for n in range(rounds):
             os.rename(m.folder / "staged" / f"w{n}.json", m.root / "answered" / f"w{n}.json")
         Listener(m).__enter__()
-        # What the measurements before it wrote is not its to wait for.
+        # What was written before is not its to wait for.
         os.sync()
         alone, ours = alternate(m, rounds, [c("agent")], [musl("relaunch"), "w{}"])
         extra = (ours.median - alone.median) / 1000

@@ -23,11 +23,14 @@ use crate::error::{Error, IoContext, Result};
 mod folder;
 mod lock;
 mod prune;
+mod staged;
 mod sweep;
 
 pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use prune::{Removed, remove_known, set_aside};
+use staged::stage_alone;
+pub use staged::{Staged, stage};
 pub use sweep::{is_temporary_name, sweep};
 
 /// The mark of a temporary file; readers pass such names over.
@@ -99,37 +102,7 @@ fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
 
 /// Creates `path` durably with mode 0600; never replaces.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
-    stage(path, bytes)?.place()
-}
-
-/// A new file whose data is on the disk and whose name is not there yet.
-#[derive(Debug)]
-#[must_use = "it vanishes when it is dropped before it was placed"]
-pub struct Staged<'a> {
-    temporary: tempfile::NamedTempFile,
-    path: &'a Path,
-}
-
-/// Writes what [`Staged::place`] then gives its name: where the disk is full, it shows here.
-pub fn stage<'a>(path: &'a Path, bytes: &[u8]) -> Result<Staged<'a>> {
-    Ok(Staged { temporary: write_temporary(parent(path)?, bytes, 0o600)?, path })
-}
-
-impl Staged<'_> {
-    /// Gives the file its name, durably; never replaces.
-    pub fn place(self) -> Result<Placed> {
-        let path = self.path;
-        match self.temporary.persist_noclobber(path) {
-            Ok(_) => {}
-            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
-            Err(e) => return Err(e.error).io("create", path),
-        }
-        if let Err(e) = sync_folder(parent(path)?) {
-            let _ = fs::remove_file(path);
-            return Err(e);
-        }
-        Ok(Placed::Done)
-    }
+    stage_alone(path, bytes)?.place()
 }
 
 /// Creates many files of one folder durably, never replacing, with one sync of the folder at the end. Tells for each what was
@@ -167,50 +140,9 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
     Ok(placed)
 }
 
-/// [`create`] ahead of the sync of its name: see [`sync_names_up_to`]. A power cut before that takes the file away, whole.
-pub fn create_ahead(path: &Path, bytes: &[u8]) -> Result<Placed> {
-    match write_temporary(parent(path)?, bytes, 0o600)?.persist_noclobber(path) {
-        Ok(_) => Ok(Placed::Done),
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Taken),
-        Err(e) => Err(e.error).io("create", path),
-    }
-}
-
 /// [`replace`] ahead of the sync of its name: a power cut may bring back what was there, whole. The mode is 0600.
 pub fn replace_ahead(path: &Path, bytes: &[u8]) -> Result<()> {
-    replacement(path, bytes)?.place_ahead()
-}
-
-/// What is to stand at `path` instead, beside it. The disk begins with it; nothing of it is surely there yet.
-#[derive(Debug)]
-#[must_use = "it vanishes when it is dropped before it was placed"]
-pub struct Replacement {
-    temporary: tempfile::NamedTempFile,
-    path: PathBuf,
-}
-
-/// Prepares a [`Replacement`]: several syncs wait for less if all that they are for is on its way.
-pub fn replacement(path: &Path, bytes: &[u8]) -> Result<Replacement> {
-    let temporary = write_unsynced(parent(path)?, bytes, 0o600)?;
-    begin_sync(temporary.as_file());
-    Ok(Replacement { temporary, path: path.to_path_buf() })
-}
-
-impl Replacement {
-    /// Puts it in its place as [`replace_ahead`] does.
-    pub fn place_ahead(self) -> Result<()> {
-        self.temporary.as_file().sync_all().io("sync a file in", parent(&self.path)?)?;
-        self.temporary.persist(&self.path).map(drop).map_err(|e| e.error).io("replace", self.path)
-    }
-}
-
-/// Lets the disk begin with what was written to a file.
-fn begin_sync(file: &File) {
-    // What is not on the disk yet cannot leave the memory, so the system begins to write it.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-    #[cfg(not(target_os = "linux"))]
-    let _ = file;
+    stage_alone(path, bytes)?.replace_ahead()
 }
 
 /// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.

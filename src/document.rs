@@ -3,13 +3,14 @@
 //! Fields that this version does not know survive every rewrite byte for byte. Input is hostile: a duplicate field, nesting
 //! deeper than [`MAX_DEPTH`], or bytes that are no UTF-8 are errors that name the file, the field and the fix.
 
-use std::borrow::Cow;
-
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+
+mod written;
+use written::written_fields;
 
 /// The version written into `schema_version`; a document without the field is version 1.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -32,7 +33,7 @@ enum Agreed {
     /// It was read from this text; most documents are never changed, so its JSON is made when it is asked for.
     Read(Box<str>),
     /// It was written as this JSON.
-    Written(Vec<u8>),
+    Written(String),
 }
 
 impl<T: DeserializeOwned + Serialize> Document<T> {
@@ -55,24 +56,24 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// A document of ours that is still being filled in: it has no fields before [`update`](Self::update).
     #[must_use]
     pub fn draft(typed: T) -> Self {
-        Self { typed, fields: Vec::new(), agreed: Agreed::Written(b"{}".to_vec()) }
+        Self { typed, fields: Vec::new(), agreed: Agreed::Written("{}".into()) }
     }
 
     /// To be called before `typed` is changed, to save [`update`](Self::update) from reading the text once more.
     pub fn about_to_change(&mut self) -> Result<()> {
-        self.agreed = Agreed::Written(to_json(&self.typed)?);
+        self.agreed = Agreed::Written(to_text(&self.typed)?);
         Ok(())
     }
 
     /// Brings every known field to what `typed` now says. Unknown fields stay as they are, also those inside of a known field
     /// that has not changed.
     pub fn update(&mut self) -> Result<()> {
-        let now = to_json(&self.typed)?;
+        let now = to_text(&self.typed)?;
         match &self.agreed {
-            Agreed::Written(before) => merge(&mut self.fields, before, &now)?,
+            Agreed::Written(before) => merge(&mut self.fields, before, &now),
             Agreed::Read(text) => {
                 let before: T = object(text).map_err(|e| wrong_field(text, &e))?;
-                merge(&mut self.fields, &to_json(&before)?, &now)?;
+                merge(&mut self.fields, &to_text(&before)?, &now);
             }
         }
         self.agreed = Agreed::Written(now);
@@ -85,13 +86,13 @@ impl<T> Document<T> {
     /// The raw JSON of a field.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&str> {
-        self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.get())
+        self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| &**v)
     }
 
     /// Sets one field to any JSON value.
     pub fn set_field(&mut self, key: &str, value: &impl Serialize) -> Result<()> {
-        let value = serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))?;
-        put(&mut self.fields, key.to_owned(), value);
+        let value = to_text(value)?;
+        put(&mut self.fields, key, value.into());
         Ok(())
     }
 
@@ -105,7 +106,8 @@ impl<T> Document<T> {
 /// As many fields as our own documents have, and some more.
 const FEW_FIELDS: usize = 48;
 
-type FieldList = Vec<(String, Box<RawValue>)>;
+/// Names, and values as they are spelled.
+type FieldList = Vec<(String, Box<str>)>;
 
 /// What these bytes say, where that is JSON of this shape: for lines that may be torn. Where it matters what is wrong, see
 /// [`Document::parse`].
@@ -154,28 +156,22 @@ fn fields(text: &str) -> Result<FieldList> {
     serde_json::from_str(text).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
 }
 
-fn known_fields(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, &RawValue)>> {
-    serde_json::from_str(checked_utf8(bytes)?).map(|Known(fields)| fields).map_err(|e| not_json(&e))
-}
-
 /// Carries what changed between two typed views over to the fields; the rest keeps its own spelling (1.0, "\u00e9").
-fn merge(fields: &mut FieldList, before: &[u8], now: &[u8]) -> Result<()> {
-    let (before, now) = (known_fields(before)?, known_fields(now)?);
+fn merge(fields: &mut FieldList, before: &str, now: &str) {
+    let (before, now) = (written_fields(before), written_fields(now));
     let gone = |key: &str| before.iter().any(|(k, _)| k == key) && !now.iter().any(|(k, _)| k == key);
     fields.retain(|(key, _)| !gone(key));
     for (key, value) in now {
-        let unchanged = before.iter().any(|(k, old)| *k == key && old.get() == value.get());
-        if !unchanged {
-            put(fields, key.into_owned(), value.to_owned());
+        if !before.iter().any(|(k, old)| *k == key && *old == value) {
+            put(fields, &key, value.into());
         }
     }
-    Ok(())
 }
 
-fn put(fields: &mut FieldList, key: String, value: Box<RawValue>) {
+fn put(fields: &mut FieldList, key: &str, value: Box<str>) {
     match fields.iter_mut().find(|(k, _)| *k == key) {
         Some((_, old)) => *old = value,
-        None => fields.push((key, value)),
+        None => fields.push((key.to_owned(), value)),
     }
 }
 
@@ -187,7 +183,7 @@ fn lines(fields: &FieldList) -> Vec<u8> {
         // A String always has a JSON form.
         out.extend_from_slice(serde_json::to_string(key).unwrap_or_default().as_bytes());
         out.extend_from_slice(b": ");
-        out.extend_from_slice(value.get().as_bytes());
+        out.extend_from_slice(value.as_bytes());
     }
     out.extend_from_slice(b"\n}\n");
     out
@@ -196,6 +192,10 @@ fn lines(fields: &FieldList) -> Vec<u8> {
 /// JSON of a value of ours.
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| not_json(&e))
+}
+
+fn to_text(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| not_json(&e))
 }
 
 fn not_json(e: &serde_json::Error) -> Error {
@@ -300,6 +300,10 @@ fn fix_for(text: &str) -> &'static str {
 
 /// Counts brackets outside of strings: serde_json skips an unknown value without any limit, and the next reader might not.
 pub fn check_depth(text: &str) -> Result<()> {
+    // Most documents have fewer brackets than they may have levels.
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
+        return Ok(());
+    }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {
         match byte {
@@ -320,7 +324,7 @@ pub fn check_depth(text: &str) -> Result<()> {
 }
 
 /// The fields of an object in their order, each as written; a field that comes twice is an error.
-struct Fields(Vec<(String, Box<RawValue>)>);
+struct Fields(FieldList);
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -335,7 +339,7 @@ impl<'de> Deserialize<'de> for Fields {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 // Few fields are searched one by one, which is faster than hashing; very many, in a hostile file, are not.
                 let mut seen = None;
-                let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
+                let mut fields = FieldList::new();
                 while let Some(key) = map.next_key::<String>()? {
                     let twice = if fields.len() < FEW_FIELDS {
                         fields.iter().any(|(k, _)| *k == key)
@@ -347,38 +351,9 @@ impl<'de> Deserialize<'de> for Fields {
                         map.next_value::<IgnoredAny>()?;
                         return Err(serde::de::Error::custom(format!("duplicate field `{}`", crate::text::excerpt(&key, 60))));
                     }
-                    fields.push((key, map.next_value()?));
+                    fields.push((key, map.next_value::<Box<RawValue>>()?.into()));
                 }
                 Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
-}
-
-/// The fields of an object that we wrote ourselves.
-struct Known<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Known<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// A borrowed key, unless it had to be unescaped.
-        #[derive(Deserialize)]
-        #[serde(transparent)]
-        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Known<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Known<'de>, A::Error> {
-                let mut fields = Vec::with_capacity(24);
-                while let Some((Key(key), value)) = map.next_entry()? {
-                    fields.push((key, value));
-                }
-                Ok(Known(fields))
             }
         }
         deserializer.deserialize_map(Reader)

@@ -407,13 +407,10 @@ impl<'a> Watch<'a> {
         if self.queue.contains(workflow) {
             return;
         }
-        let path = self.mailbox.document(Folder::Answered, workflow);
-        let at = match intake::read_round_file(&path) {
-            Ok(document) => document.typed.answer.and_then(|a| a.at).unwrap_or_else(time::now),
-            Err(e) if e.is_missing_file() => return,
-            Err(_) => time::now(),
-        };
-        self.queue.push(at, workflow.clone());
+        match intake::answered_at(&self.mailbox.document(Folder::Answered, workflow)) {
+            Err(e) if e.is_missing_file() => {}
+            at => self.queue.push(at.ok().flatten().unwrap_or_else(time::now), workflow.clone()),
+        }
     }
 
     /// What waited for this round's run to end may go on.
@@ -439,8 +436,8 @@ impl<'a> Watch<'a> {
             }
             let Some(workflow) = self.queue.pop() else { return };
             let answered = self.mailbox.document(Folder::Answered, &workflow);
-            match claim::claim(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
-                Ok(Ok(claim)) => self.start(claim.into_run()),
+            match claim::begin(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
+                Ok(Ok(begun)) => self.start_claimed(begun),
                 Ok(Err(Refused::Nothing)) => {}
                 Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
                 Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),

@@ -139,8 +139,8 @@ const RECORD: &str = "runs/docs/{round}/1/run.json";
 /// Before the agent is launched, or told anything.
 const BEFORE: [Moment; 6] = [
     moment("watcher", "about to claim", "renameat2", "running/docs.{round}.json", 1),
-    moment("watcher", "claimed, no attempt is written yet", "renameat2", RECORD, 1),
-    moment("watcher", "the attempt is written, no supervisor is started yet", "open", "runs/docs/{round}/1/supervisor.log", 1),
+    moment("watcher", "claimed, no supervisor is started yet", "openat", "/dev/null", 1),
+    moment("watcher", "the supervisor is started, no attempt is written yet", "renameat2", RECORD, 1),
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
     moment(FOREGROUND, "claimed, nothing is launched yet", "open", "running/docs.{round}.json", 1),
@@ -183,7 +183,7 @@ fn at_moment(moment: &Moment) -> [String; 4] {
         kill_watcher(&place, moment, &round, &when);
     } else {
         if moment.who == "supervisor" {
-            kill_watcher(&place, &BEFORE[2], &round, &when);
+            kill_watcher(&place, &BEFORE[1], &round, &when);
         }
         let out = output(place.wrapped(&killing(&place, moment, &round), "relaunch").arg("docs"));
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
@@ -299,4 +299,33 @@ fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
     assert!(claiming.wait().expect("wait").success());
     watcher.kill();
     assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1), "{:#?}", place.log());
+}
+
+/// An answer waits for its own name alone.
+#[test]
+fn a_question_that_a_power_cut_brings_back_is_asked_no_more_and_a_younger_copy_is_not_lost() {
+    let place = Place::with(AGENT);
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    let pending = place.mailbox().join("pending/docs.json");
+    let copy = std::fs::read(&pending).expect("pending");
+    let written = pending.metadata().and_then(|m| m.modified()).expect("a time");
+    let brought_back = || {
+        std::fs::write(&pending, &copy).expect("written");
+        std::fs::File::options().append(true).open(&pending).and_then(|f| f.set_modified(written)).expect("dated");
+    };
+    place.ok("ask-answer", &["docs", "a"]);
+    brought_back();
+    assert_eq!(place.run("ask-answer", &["docs", "a"]).status.code(), Some(4));
+    assert!(!pending.exists(), "it is still asked");
+    brought_back();
+    place.ok("relaunch", &["docs"]);
+    assert!(!pending.exists(), "it is still asked");
+    brought_back();
+    let watcher = place.watcher();
+    until("the copy goes", || !pending.exists());
+    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
+    std::fs::write(&pending, &copy).expect("written");
+    until("the younger copy is set aside", || faults::names(&place.mailbox().join("quarantine")).len() == 2);
+    watcher.kill();
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
 }

@@ -1,4 +1,4 @@
-/* answer MAILBOX ID: lock, question read, checkpoint read and replaced, answered document, pending copy durably gone. */
+/* answer MAILBOX ID: lock, question read, checkpoint read and replaced, answered document, pending copy gone. */
 #include "common.h"
 
 int main(int argc, char **argv) {
@@ -14,6 +14,5 @@ int main(int argc, char **argv) {
     put("answered", name, bytes, question, 0);
     snprintf(path, sizeof path, "pending/%s", name);
     if (unlink(path)) die(path);
-    sync_folder("pending");
     return 0;
 }

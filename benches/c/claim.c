@@ -27,7 +27,6 @@ static void supervise(char *agent, char *name) {
     snprintf(path, sizeof path, "running/%s.q.json", name);
     take(path, bytes + size, sizeof bytes - size);
     snprintf(path, sizeof path, "%s/events.jsonl", run);
-    append(path, "");
     put_ahead(run, "run.json", bytes, size, 1);
     int in[2], from[2];
     if (pipe(in) || pipe(from)) die("pipe");

@@ -77,9 +77,9 @@ impl Invocation {
         self
     }
 
-    /// Settings for this launch alone, such as hooks.
-    pub fn settings(self, settings: &Value) -> Self {
-        self.with("--settings", settings.to_string())
+    /// Settings for this launch alone, such as hooks, as JSON.
+    pub fn settings(self, json: &str) -> Self {
+        self.with("--settings", json)
     }
 
     /// The operator's own arguments, last.
@@ -249,7 +249,7 @@ mod tests {
         let invocation = Invocation::resume(Path::new("claude"), Path::new("/p"), "S")
             .permission_mode("acceptEdits")
             .allowed_tools(DEFAULT_ALLOWED_TOOLS)
-            .settings(&json!({"hooks": {}}))
+            .settings(r#"{"hooks":{}}"#)
             .extra_args(["--model", "x"]);
         assert_eq!(
             args(&invocation)[SUPERVISED.len() + 1..],

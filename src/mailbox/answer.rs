@@ -274,7 +274,7 @@ fn answer_locked(
     let reply = Answer { question_hash: Some(document.typed.hash()?), ..reply };
     document.set_field("question_id", &round.question)?;
     document.set_field("answer", &reply)?;
-    // Written before the checkpoint is touched: a full disk shows while nothing has changed yet.
+    // Written before the checkpoint is touched: a full disk shows while nothing has changed yet, and the disk has begun with it.
     let staged = disk::stage(&target, &document.to_bytes())?;
     let Written { mut warning, replaced } = write_checkpoint(mailbox, &document, &round, &reply);
     match staged.place() {

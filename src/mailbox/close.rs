@@ -139,7 +139,7 @@ pub struct Close {
     round: RoundId,
     document: QuestionDocument,
     closing: Closing,
-    replacement: disk::Replacement,
+    staged: disk::Staged,
 }
 
 /// The first half of [`from_claimed`]; `None` where the round is closed already.
@@ -161,16 +161,16 @@ pub fn prepare(
     };
     let closing = Closing { state, at: time::now(), by: by.into(), why };
     document.set_field("closed", &closing)?;
-    let replacement = disk::replacement(&path, &document.to_bytes())?;
-    Ok(Some(Close { from, round, document, closing, replacement }))
+    let staged = disk::stage(&path, &document.to_bytes())?;
+    Ok(Some(Close { from, round, document, closing, staged }))
 }
 
 impl Close {
     /// Makes it so. The caller has held the workflow's lock since [`prepare`].
     pub fn commit(self, mailbox: &Mailbox) -> Result<()> {
-        let Self { from, round, document, closing, replacement } = self;
+        let Self { from, round, document, closing, staged } = self;
         let path = mailbox.round(from, &round);
-        replacement.place_ahead()?;
+        staged.replace_ahead()?;
         match disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round))? {
             Placed::Done => audited(mailbox, &round, closing),
             Placed::Taken if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,

@@ -74,6 +74,19 @@ pub fn is_over(mailbox: &Mailbox, round: &RoundId) -> bool {
     [Folder::Running, Folder::Parked, Folder::Closed].iter().any(|f| mailbox.round(*f, round).symlink_metadata().is_ok())
 }
 
+/// When a document was answered, as far as it says so: nothing else of it is looked at.
+pub fn answered_at(path: &Path) -> Result<Option<Time>> {
+    #[derive(serde::Deserialize)]
+    struct Answered {
+        answer: At,
+    }
+    #[derive(serde::Deserialize)]
+    struct At {
+        at: Option<Time>,
+    }
+    Ok(document::json::<Answered>(&disk::read(path, MAX_QUESTION)?).and_then(|answered| answered.answer.at))
+}
+
 /// Completes what was left half done for one workflow. Cheap where there is nothing to do; first step of every transition.
 /// Returns the pending question where there is one and nothing had to be done.
 pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionDocument>> {
@@ -89,8 +102,12 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     if let Some(round) = pending.typed.round()
         && is_over(mailbox, &round)
     {
+        let path = mailbox.document(Folder::Pending, workflow);
+        if came_back(mailbox, &round, &path, &pending.typed) {
+            return disk::untouch(&path).map(|()| None);
+        }
         let reason = format!("its question_id {} is of a round that is over", round.question);
-        quarantine(mailbox, &mailbox.document(Folder::Pending, workflow), &workflow.file_name(), &reason)?;
+        quarantine(mailbox, &path, &workflow.file_name(), &reason)?;
         return Ok(None);
     }
     let answered = mailbox.document(Folder::Answered, workflow);
@@ -107,6 +124,16 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
         }
     }
     Ok(Some(pending))
+}
+
+/// Whether a question is the one that was answered: a power cut brings its name back, since only the answer's is waited for. A
+/// younger copy is somebody's.
+fn came_back(mailbox: &Mailbox, round: &RoundId, path: &Path, pending: &Question) -> bool {
+    let over = [Folder::Running, Folder::Parked, Folder::Closed].iter().find_map(|f| read_round_file(&mailbox.round(*f, round)).ok());
+    let Some(answer) = over.and_then(|document| document.typed.answer) else { return false };
+    let same = answer.question_hash.is_some() && answer.question_hash == pending.hash().ok();
+    let older = answer.at.is_some_and(|at| time::to_the_millisecond(modified(path).into()) <= at);
+    same && older && pending.answer.is_none() && pending.late_answers.is_empty()
 }
 
 /// Whether a hand-written question was written after `answered`: then it is the next round, even if it says the same.
@@ -142,7 +169,7 @@ fn finish_retiring(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: O
     };
     let is_own = |bytes: &Vec<u8>| document::json::<Asked>(bytes).is_some_and(|asked| asked.question_id == Some(round.question));
     if bytes.as_ref().is_ok_and(is_own) {
-        return disk::remove(aside);
+        return disk::untouch(aside);
     }
     let newer = match bytes.and_then(|bytes| QuestionDocument::parse(&bytes)) {
         Ok(document) => {

@@ -6,7 +6,7 @@
 use super::plan;
 use super::record::{self, Begin, Claimant, Run, State};
 use crate::config::Config;
-use crate::disk::{self, Lock, Placed};
+use crate::disk::{self, Lock, Placed, Staged};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::adopt::{self, Adopted};
@@ -62,37 +62,69 @@ pub struct Taken {
     workflow: WorkflowLock,
 }
 
+/// A claim that is durable, and whose first attempt is not on record yet.
+#[must_use = "without its record nobody can launch it"]
+pub struct Begun {
+    taken: Taken,
+    lock: Lock,
+    record: Staged,
+}
+
 /// Claims the answered round of `workflow`.
 pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Claim, Refused>> {
-    let Taken { document, run, workflow } = match take(mailbox, config, workflow, claimant)? {
+    match begin(mailbox, config, workflow, claimant)? {
+        Ok(begun) => begun.finish(mailbox).map(Ok),
+        Err(refused) => Ok(Err(refused)),
+    }
+}
+
+/// The first half of [`claim`].
+pub fn begin(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Begun, Refused>> {
+    let taken = match choose(mailbox, config, workflow, claimant)? {
         Ok(taken) => taken,
         Err(refused) => return Ok(Err(refused)),
     };
-    let recorded = put_on_record(mailbox, &run, &workflow).and_then(|lock| {
-        if claimant != Claimant::Supervisor {
+    let lock = occupy(mailbox, &taken.run)?;
+    // The disk has begun with it when the claim waits for the disk.
+    let record = record::stage(mailbox, &taken.run)?;
+    taken.seize(mailbox)?;
+    Ok(Ok(Begun { taken, lock, record }))
+}
+
+impl Begun {
+    /// The attempt. Who supervises it may be started now: it waits for the round's lock, and then reads the record.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.taken.run
+    }
+
+    /// The second half of [`claim`]. Where it fails there was no claim.
+    pub fn finish(self, mailbox: &Mailbox) -> Result<Claim> {
+        let Self { taken: Taken { document, run, workflow }, lock, record } = self;
+        let recorded = record::place_ahead(&run, record).and_then(|()| match run.claimant {
+            Claimant::Supervisor => Ok(()),
             // Nobody else will.
-            record::settle(mailbox, &run)?;
-            remember(mailbox, &workflow, &document, &run)?;
-        }
-        Ok(lock)
-    });
-    match recorded {
-        Ok(lock) => Ok(Ok(Claim { round: run.round(), document, run, lock })),
-        Err(e) => {
-            give_back(mailbox, &run, &workflow);
-            Err(e)
-        }
+            Claimant::Inline | Claimant::Prompt => {
+                record::settle(mailbox, &run)?;
+                remember(mailbox, &workflow, &document, &run)
+            }
+        });
+        recorded.inspect_err(|_| give_back(mailbox, &run, &workflow))?;
+        Ok(Claim { round: run.round(), document, run, lock })
     }
 }
 
 /// [`claim`] by the supervisor itself, which launches at once and writes the attempt's record then: see
 /// [`super::supervisor::Attempt`].
 pub fn claim_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Result<Taken, Refused>> {
-    take(mailbox, config, workflow, Claimant::Supervisor)
+    match choose(mailbox, config, workflow, Claimant::Supervisor)? {
+        Ok(taken) => taken.seize(mailbox).map(|()| Ok(taken)),
+        Err(refused) => Ok(Err(refused)),
+    }
 }
 
-/// Takes the round; nothing is on record yet.
-fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Taken, Refused>> {
+/// Looks what there is to be taken. Nothing is taken yet.
+fn choose(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<Result<Taken, Refused>> {
     let lock = mailbox.lock(workflow)?;
     intake::settle(mailbox, &lock)?;
     let (document, round) = match adopt::adopt(mailbox, &lock)? {
@@ -120,20 +152,19 @@ fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Cla
     if Lock::is_held(&record::lock_path(mailbox, &round))? {
         return Err(somebody_holds(&round));
     }
-    let from = mailbox.document(Folder::Answered, workflow);
-    // Where a power cut brings the old name back as well, `adopt` tells.
-    if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
-        return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
-    }
-    audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{claimant:?}").to_lowercase()));
     Ok(Ok(Taken { document, run, workflow: lock }))
+}
+
+/// The round's own lock.
+fn occupy(mailbox: &Mailbox, run: &Run) -> Result<Lock> {
+    let round = run.round();
+    disk::touch_folder(&run.folder(mailbox))?;
+    Lock::try_acquire(&record::lock_path(mailbox, &round))?.ok_or_else(|| somebody_holds(&round))
 }
 
 /// Locks a round that was just taken, and writes its first attempt.
 pub(super) fn put_on_record(mailbox: &Mailbox, run: &Run, _: &WorkflowLock) -> Result<Lock> {
-    let round = run.round();
-    disk::touch_folder(&mailbox.runs_of(&round))?;
-    let lock = Lock::try_acquire(&record::lock_path(mailbox, &round))?.ok_or_else(|| somebody_holds(&round))?;
+    let lock = occupy(mailbox, run)?;
     record::create_ahead(mailbox, run)?;
     Ok(lock)
 }
@@ -172,6 +203,18 @@ pub(super) fn remember(mailbox: &Mailbox, lock: &WorkflowLock, document: &Questi
 }
 
 impl Taken {
+    /// The claim itself.
+    fn seize(&self, mailbox: &Mailbox) -> Result<()> {
+        let round = self.run.round();
+        let from = mailbox.document(Folder::Answered, self.workflow.workflow());
+        // Where a power cut brings the old name back as well, `adopt` tells.
+        if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+            return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
+        }
+        audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", self.run.claimant).to_lowercase()));
+        Ok(())
+    }
+
     /// What its supervisor needs.
     pub(super) fn into_parts(self) -> (Run, QuestionDocument, WorkflowLock) {
         (self.run, self.document, self.workflow)

@@ -1,19 +1,31 @@
 //! Supervisors as processes of their own.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::launch;
-use super::record::Run;
+use super::record::{self, Run};
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 
 /// What a run's environment says about it: nothing of that is true for the supervisor of another run.
 const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
 
+/// Where a supervisor says what went wrong with itself. Most have nothing to say, and then there is no such file.
+#[must_use]
+pub fn log(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
+    record::folder(mailbox, round, attempt).join("supervisor.log")
+}
+
+/// Has what this process says when it panics written there, for nobody hears it.
+pub fn log_panics(log: PathBuf) {
+    std::panic::set_hook(Box::new(move |panic| drop(disk::append(&log, format!("{panic}\n").as_bytes()))));
+}
+
 /// The call that supervises an attempt. It makes a session of its own, which a group of its own would forbid.
 pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
-    let log = disk::open_append(&run.folder(mailbox).join("supervisor.log"))?;
     let mut command = Command::new(launch::relaunch()?);
     command
         .arg("supervise")
@@ -22,7 +34,7 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
         .args([run.workflow_id.as_str(), &run.question_id.to_string(), &run.attempt.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log);
+        .stderr(Stdio::null());
     OF_A_RUN.iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -36,7 +48,7 @@ pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
     if !status.success() {
         return Err(Error::failed(
             format!("no supervisor could be started for {}", run.round()),
-            format!("a watcher starts one by itself; see {}", run.folder(mailbox).join("supervisor.log").display()),
+            format!("a watcher starts one by itself; see {}", log(mailbox, &run.round(), run.attempt).display()),
         ));
     }
     Ok(())

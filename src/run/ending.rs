@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::failure::{self, Class, Failure};
 use super::history::History;
-use super::record::{self, Run, State};
+use super::record::{self, Record, Run, State};
 use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::disk::{self, Placed};
@@ -152,10 +152,10 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     let why = run.why.clone().unwrap_or_default();
     if run.state == State::Delivered {
         // Both are on their way to the disk before either is waited for.
-        let record = record::replacement(mailbox, &run)?;
+        let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
         let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None);
         // The round's own document, durable below, says so as well.
-        record.place_ahead()?;
+        record.replace_ahead()?;
         close?.map_or(Ok(()), |close| close.commit(mailbox))?;
         return Ok(run);
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::failure::Failure;
-use crate::disk;
+use crate::disk::{self, Placed, Staged};
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
@@ -178,11 +178,21 @@ pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
 /// [`create`] ahead of the sync of its name, for a supervisor that is about to launch: [`settle`] comes before its agent is told
 /// anything. A power cut before that takes the attempt away, of which no agent knew.
 pub fn create_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    place_ahead(run, stage(mailbox, run)?)
+}
+
+/// The first half of [`create_ahead`]: nothing is there yet.
+pub fn stage(mailbox: &Mailbox, run: &Run) -> Result<Staged> {
     let folder = run.folder(mailbox);
     disk::touch_folder(&folder)?;
-    match disk::create_ahead(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())? {
-        disk::Placed::Done => Ok(()),
-        disk::Placed::Taken => {
+    disk::stage(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())
+}
+
+/// The second half of [`create_ahead`].
+pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
+    match staged.place_ahead()? {
+        Placed::Done => Ok(()),
+        Placed::Taken => {
             Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "look again: relaunch status"))
         }
     }
@@ -198,36 +208,52 @@ pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::remove(&run.folder(mailbox).join("run.json"))
 }
 
-/// Replaces the record of an attempt; unknown fields of the file survive.
+/// The record of an attempt as it was read; unknown fields of the file survive a change.
+#[derive(Debug)]
+pub struct Record {
+    path: PathBuf,
+    document: Document<Run>,
+}
+
+impl Record {
+    /// Reads it.
+    pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Self> {
+        let path = folder(mailbox, round, attempt).join("run.json");
+        let document = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
+        Ok(Self { path, document })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.document.typed
+    }
+
+    fn change(&mut self, run: &Run) -> Result<Vec<u8>> {
+        self.document.about_to_change()?;
+        self.document.typed = run.clone();
+        self.document.update()?;
+        Ok(self.document.to_bytes())
+    }
+
+    /// What it is to say now, for [`Staged::replace_ahead`]: a power cut may bring the earlier one back, and what that leads to must
+    /// be right as well.
+    pub fn stage(mut self, run: &Run) -> Result<Staged> {
+        let bytes = self.change(run)?;
+        disk::stage(&self.path, &bytes)
+    }
+}
+
+/// Replaces the record of an attempt.
 pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    let (path, bytes) = changed(mailbox, run)?;
-    disk::replace(&path, &bytes)
-}
-
-/// [`write()`], where a power cut may bring the earlier record back: what that leads to must be right as well.
-pub fn write_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    replacement(mailbox, run)?.place_ahead()
-}
-
-/// [`write_ahead`], prepared.
-pub fn replacement(mailbox: &Mailbox, run: &Run) -> Result<disk::Replacement> {
-    let (path, bytes) = changed(mailbox, run)?;
-    disk::replacement(&path, &bytes)
-}
-
-fn changed(mailbox: &Mailbox, run: &Run) -> Result<(PathBuf, Vec<u8>)> {
-    let path = run.folder(mailbox).join("run.json");
-    let mut document: Document<Run> = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
-    document.about_to_change()?;
-    document.typed = run.clone();
-    document.update()?;
-    Ok((path, document.to_bytes()))
+    let mut record = Record::read(mailbox, &run.round(), run.attempt)?;
+    let bytes = record.change(run)?;
+    disk::replace(&record.path, &bytes)
 }
 
 /// Reads one attempt.
 pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Run> {
-    let path = folder(mailbox, round, attempt).join("run.json");
-    Ok(Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?.typed)
+    Record::read(mailbox, round, attempt).map(|record| record.document.typed)
 }
 
 /// The newest attempt of a round; `None` where there was none.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ladder;
 use super::lookout::Source;
@@ -178,19 +178,19 @@ fn wake(path: &Path) -> Result<()> {
 /// and behind the calls in flight the turn ends. (PostToolBatch `continue:false` keeps their results; PreToolUse alone would
 /// leave the model talking. Measured on Claude Code 2.1.330.)
 #[must_use]
-pub fn hooks(folder: &Path) -> Value {
-    let when_asked = |answer: Value| {
-        let (file, answer) = (shell_quote(&path(folder).display().to_string()), shell_quote(&answer.to_string()));
-        json!([{ "hooks": [{ "type": "command", "command": format!("if [ -e {file} ]; then printf %s {answer}; fi") }] }])
+pub fn hooks(folder: &Path) -> String {
+    // As text: it is made for every launch, and nothing of it but the file's name ever changes.
+    let file = shell_quote(&path(folder).display().to_string());
+    let when_asked = |answer: &str| {
+        let command = format!("if [ -e {file} ]; then printf %s {}; fi", shell_quote(answer));
+        format!(r#"[{{"hooks":[{{"type":"command","command":{}}}]}}]"#, Value::from(command))
     };
-    json!({ "hooks": {
-        "PreToolUse": when_asked(json!({ "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": REFUSAL,
-        } })),
-        "PostToolBatch": when_asked(json!({ "continue": false, "stopReason": "stopped by askbox" })),
-    } })
+    let refusal = format!(
+        r#"{{"hookSpecificOutput":{{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":{}}}}}"#,
+        Value::from(REFUSAL)
+    );
+    let end = r#"{"continue":false,"stopReason":"stopped by askbox"}"#;
+    format!(r#"{{"hooks":{{"PreToolUse":{},"PostToolBatch":{}}}}}"#, when_asked(&refusal), when_asked(end))
 }
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("it's $(here)");
         std::fs::create_dir(&folder).unwrap();
-        let hooks = hooks(&folder);
+        let hooks: Value = serde_json::from_str(&hooks(&folder)).unwrap();
         let say = |event: &str| {
             let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
             let output = std::process::Command::new("/bin/sh").args(["-c", command]).output().unwrap();

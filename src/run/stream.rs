@@ -58,7 +58,7 @@ impl Stream {
             let mut observe = |_: &Event| {
                 let _ = ring.try_send(());
             };
-            supervisor::supervise(&mailbox, &config, run.into(), &mut observe, |s| {
+            supervisor::supervise(&mailbox, &config, (&run).into(), &mut observe, |s| {
                 let _ = stoppable.send(s);
                 Vec::new()
             })

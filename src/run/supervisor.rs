@@ -20,14 +20,15 @@ use super::pipes::{self, Complaints};
 use super::plan;
 use super::processes::{self, Process, Waiter};
 use super::prompt;
-use super::record::{self, Run, State};
+use super::record::{self, Record, Run, State};
 use super::role;
 use super::stop;
 use crate::agent::claude;
 use crate::agent::stream::{Interpreter, Signal};
 use crate::config::Config;
-use crate::disk::{self, Lock};
+use crate::disk::{self, Lock, Staged};
 use crate::error::{Error, IoContext, Result};
+use crate::id::RoundId;
 use crate::mailbox::intake;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock};
 use crate::time::{self, Time};
@@ -65,26 +66,38 @@ impl Stopper {
 #[derive(Debug)]
 pub enum Attempt {
     /// An attempt on record; its round's lock is free, or about to be.
-    Recorded(Box<Run>),
+    Recorded {
+        /// Its round.
+        round: RoundId,
+        /// Its number.
+        attempt: u32,
+    },
     /// Ours since [`super::claim::claim_to_launch`]: nothing of it is on record.
     Claimed(Box<Taken>),
 }
 
 impl Attempt {
-    /// Its record.
+    /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
     #[must_use]
-    pub fn run(&self) -> &Run {
+    pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
         match self {
-            Self::Recorded(run) => run,
-            Self::Claimed(taken) => &taken.run,
+            Self::Recorded { round, attempt } => record::folder(mailbox, round, *attempt),
+            Self::Claimed(taken) => taken.run.folder(mailbox),
         }
     }
 }
 
-impl From<Run> for Attempt {
-    fn from(run: Run) -> Self {
-        Self::Recorded(Box::new(run))
+impl From<&Run> for Attempt {
+    fn from(run: &Run) -> Self {
+        Self::Recorded { round: run.round(), attempt: run.attempt }
     }
+}
+
+/// What is known of an attempt without reading it once more.
+#[derive(Default)]
+struct Known {
+    document: Option<QuestionDocument>,
+    record: Option<Record>,
 }
 
 /// Supervises one attempt to its end. `observe` sees every event as it is written; `stoppable` gets the handle to stop it, and
@@ -98,25 +111,23 @@ pub fn supervise(
     observe: &mut dyn FnMut(&Event),
     stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
-    let (mut run, document, mut hold) = match attempt {
+    let (mut run, known, mut hold) = match attempt {
         Attempt::Claimed(taken) => {
             let (run, document, workflow) = taken.into_parts();
-            (run, Some(document), Hold::Workflow(workflow))
+            (run, Known { document: Some(document), record: None }, Hold::Workflow(workflow))
         }
-        Attempt::Recorded(run) => {
-            let Some(lock) = take_lock(mailbox, &run)? else { return Ok(*run) };
+        Attempt::Recorded { round, attempt } => {
+            let lock = take_lock(mailbox, &round)?;
             // Only now is it certain that the record does not change under us.
-            let run = record::read(mailbox, &run.round(), run.attempt)?;
-            if run.state != State::Claimed || !mailbox.round(Folder::Running, &run.round()).exists() {
+            let record = Record::read(mailbox, &round, attempt)?;
+            let run = record.run().clone();
+            let (Some(lock), State::Claimed, true) = (lock, run.state, mailbox.round(Folder::Running, &round).exists()) else {
                 return Ok(run);
-            }
-            (run, None, Hold::Round(lock))
+            };
+            (run, Known { document: None, record: Some(record) }, Hold::Round(lock))
         }
     };
     let mut log = Log { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, &run) };
-    if matches!(hold, Hold::Round(_)) {
-        log.writer()?;
-    }
     let (sender, inputs) = mpsc::sync_channel(WAITING_LINES);
     let ears = Ears { sources: stoppable(Stopper(sender.clone())), sender };
     // What it sets aside of the day's money, others must see before it is launched.
@@ -132,7 +143,7 @@ pub fn supervise(
     };
     let (ending, last) = match refused {
         Some(ending) => (ending, None),
-        None => match start(mailbox, config, (&mut run, document), &mut hold, &mut log, ears, &allowance) {
+        None => match start(mailbox, config, (&mut run, known), &mut hold, &mut log, ears, &allowance) {
             Ok(agent) => Attendance::new(mailbox, config, &run, agent, &mut log).until_the_end(&inputs, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => (Ending::Hopeless { why: e.to_string() }, None),
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
@@ -185,15 +196,17 @@ fn last_seq_before(mailbox: &Mailbox, run: &Run) -> u64 {
 }
 
 /// The claimer may be about to let go of the lock; a supervisor at work will not.
-fn take_lock(mailbox: &Mailbox, run: &Run) -> Result<Option<Lock>> {
-    let path = record::lock_path(mailbox, &run.round());
+fn take_lock(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Lock>> {
+    let path = record::lock_path(mailbox, round);
     let deadline = Instant::now() + Duration::from_secs(2);
+    let mut pause = Duration::from_micros(100);
     loop {
         match Lock::try_acquire(&path)? {
             Some(lock) => return Ok(Some(lock)),
             None if Instant::now() > deadline => return Ok(None),
-            None => std::thread::sleep(Duration::from_millis(2)),
+            None => std::thread::sleep(pause),
         }
+        pause = (pause * 2).min(Duration::from_millis(5));
     }
 }
 
@@ -330,7 +343,7 @@ struct Ears {
 fn start(
     mailbox: &Mailbox,
     config: &Config,
-    (run, document): (&mut Run, Option<QuestionDocument>),
+    (run, known): (&mut Run, Known),
     hold: &mut Hold,
     log: &mut Log<'_>,
     ears: Ears,
@@ -338,23 +351,25 @@ fn start(
 ) -> Result<Agent> {
     let Ears { mut sources, sender } = ears;
     let (_, runner) = config.runner(Some(&run.runner))?;
-    let document = document.map_or_else(|| intake::read_round_file(&mailbox.round(Folder::Running, &run.round())), Ok)?;
+    let document = known.document.map_or_else(|| intake::read_round_file(&mailbox.round(Folder::Running, &run.round())), Ok)?;
     let start = launch::start_of(run);
     if let (record::Begin::Fork { from }, Start::New) = (&run.begin, &start) {
         // It was there when the round was claimed. From here on every attempt is a fresh one, and is told what a fresh one needs.
         run.begin_why = Some(plan::transcript_gone(from));
         run.begin = record::Begin::Fresh;
     }
+    run.state = State::Running;
+    run.started_at = Some(time::now());
+    let record = match hold {
+        Hold::Round(_) => known.record.map_or_else(|| Record::read(mailbox, &run.round(), run.attempt), Ok)?.stage(run).map(Some)?,
+        Hold::Workflow(_) => None,
+    };
     let message = prompt::message(mailbox, config, &document.typed, run)?;
     let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
     let turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, turns);
-    run.state = State::Running;
-    run.started_at = Some(time::now());
-    if matches!(hold, Hold::Round(_)) {
-        // Before the launch: recovery must know that there may be a process. A power cut leaves none.
-        record::write_ahead(mailbox, run)?;
-    }
+    // Before the launch: recovery must know that there may be a process. A power cut leaves none.
+    record.map_or(Ok(()), Staged::replace_ahead)?;
     let mut lookout = Lookout::new().io("open a pipe for", run.folder(mailbox))?;
     let (stderr_read, stderr_write) = std::io::pipe().io("open a pipe for", run.folder(mailbox))?;
     let mut child = launch::spawn(&call, File::from(std::os::fd::OwnedFd::from(stderr_write)))?;

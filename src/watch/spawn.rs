@@ -1,13 +1,14 @@
 //! Starting supervisors, and knowing when they end.
 
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::{Input, Watch};
 use crate::disk::Lock;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
+use crate::run::claim::Begun;
 use crate::run::detach;
 use crate::run::record::{self, Run};
 
@@ -17,13 +18,35 @@ const NOTIFY_LIMIT: Duration = Duration::from_secs(30);
 impl Watch<'_> {
     /// Starts the supervisor of an attempt as a process of its own, which outlives the watcher.
     pub(super) fn start(&mut self, run: Run) {
-        let round = run.round();
-        if !self.admit(&run) {
+        if self.admit(&run) {
+            let spawned = self.spawn(&run);
+            self.started(&run, spawned);
+        } else {
             // It is claimed, and waits for its turn.
             self.ready.push_front(run);
-            return;
         }
-        let spawned = self.spawn(&run);
+    }
+
+    /// [`start`](Self::start) while the attempt of a claim is put on record: its supervisor waits for that.
+    pub(super) fn start_claimed(&mut self, begun: Begun) {
+        let spawned = self.admit(begun.run()).then(|| self.spawn(begun.run()));
+        let answered = self.mailbox.document(Folder::Answered, &begun.run().workflow_id);
+        let run = begun.run().clone();
+        let recorded = begun.finish(&self.mailbox);
+        match (spawned, &recorded) {
+            // One that finds no record ends at once.
+            (Some(spawned), _) => self.started(&run, spawned),
+            (None, Ok(_)) => self.ready.push_front(run),
+            (None, Err(_)) => {}
+        }
+        if let Err(e) = recorded {
+            self.tell(&e);
+            self.look_later(answered, Duration::from_secs(10));
+        }
+    }
+
+    fn started(&mut self, run: &Run, spawned: crate::Result<Child>) {
+        let round = run.round();
         match spawned {
             Ok(mut child) => {
                 self.live.insert(round.clone());
@@ -37,13 +60,13 @@ impl Watch<'_> {
             }
             Err(e) => {
                 self.tell(&e);
-                self.not_started(&run);
+                self.not_started(run);
                 self.look_later(self.mailbox.round(Folder::Running, &round), Duration::from_secs(10));
             }
         }
     }
 
-    fn spawn(&self, run: &Run) -> crate::Result<std::process::Child> {
+    fn spawn(&self, run: &Run) -> crate::Result<Child> {
         detach::command(&self.mailbox, run)?.spawn().map_err(|e| detach::failed(&e))
     }
 

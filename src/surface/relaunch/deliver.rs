@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::foreground::{StopSignals, foreground};
 use crate::agent::events::EventKind;
 use crate::config::{self, Config};
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
@@ -42,7 +42,7 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 /// limit was reached. By hand that is now.
 fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
-        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, Attempt::Recorded(run), json),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, (&*run).into(), json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
         _ => {}
     }
@@ -58,7 +58,7 @@ fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Re
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let run = recovery::retry(mailbox, workflow)?;
-    foreground(mailbox, config::load()?.config, run.into(), json)
+    foreground(mailbox, config::load()?.config, (&run).into(), json)
 }
 
 /// `relaunch run FILE`.
@@ -74,7 +74,7 @@ pub fn run_task(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, js
         ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
-    foreground(mailbox, config, run.into(), json)
+    foreground(mailbox, config, (&run).into(), json)
 }
 
 /// `relaunch stop ID`: asks, waits until the run is over, and returns what it had: the run's last event, as JSON or in words.
@@ -132,15 +132,23 @@ const DEAF: Duration = Duration::from_secs(2);
 
 /// The hidden `relaunch supervise`: a session of its own, so that no terminal takes it along. `from`: who detached it.
 pub fn supervise(mailbox: &Mailbox, workflow: WorkflowId, question: QuestionId, attempt: u32, from: Option<u32>) -> Result<u8> {
+    let round = RoundId { workflow, question };
+    let log = detach::log(mailbox, &round, attempt);
+    detach::log_panics(log.clone());
+    supervise_here(mailbox, Attempt::Recorded { round, attempt }, from).inspect_err(|e| {
+        let _ = disk::append(&log, format!("{} error: {e}\n", time::rfc3339(time::now())).as_bytes());
+    })
+}
+
+fn supervise_here(mailbox: &Mailbox, attempt: Attempt, from: Option<u32>) -> Result<u8> {
     // Fails only for a group leader, which nobody's child is but a shell's: then its group is its own already.
     let _ = rustix::process::setsid();
     let deaf_until = from.map(leave);
-    let run = record::read(mailbox, &RoundId { workflow, question }, attempt)?;
     let config = config::load()?.config;
     let grace = config.limits.grace.0;
     processes::adopt_orphans();
     let stop_by = |stopper| StopSignals::catch(stopper, grace, deaf_until).into_iter().collect();
-    supervisor::supervise(mailbox, &config, run.into(), &mut |_| {}, stop_by)?;
+    supervisor::supervise(mailbox, &config, attempt, &mut |_| {}, stop_by)?;
     Ok(0)
 }
 

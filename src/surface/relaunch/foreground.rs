@@ -32,7 +32,7 @@ pub(super) fn foreground(mailbox: &Mailbox, config: Config, attempt: Attempt, js
     let (progress, printed) = mpsc::channel();
     // Printing has a thread and reads the file: a reader that is slow, or does not read at all, holds up neither the agent nor
     // whoever stops it.
-    let lines = Lines::of(attempt.run().folder(mailbox).join("events.jsonl"));
+    let lines = Lines::of(attempt.folder(mailbox).join("events.jsonl"));
     let printer = std::thread::spawn(move || {
         let whole = print_all(lines, json, &rings, &progress).is_ok();
         // What cannot be shown any more is still recorded.
