@@ -8,7 +8,7 @@ use super::{Input, Watch};
 use crate::disk::Lock;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
-use crate::run::claim::Begun;
+use crate::run::claim::{Begun, Claim};
 use crate::run::detach;
 use crate::run::record::{self, Run};
 
@@ -32,12 +32,13 @@ impl Watch<'_> {
         let spawned = self.admit(begun.run()).then(|| self.spawn(begun.run()));
         let answered = self.mailbox.document(Folder::Answered, &begun.run().workflow_id);
         let run = begun.run().clone();
-        let recorded = begun.finish(&self.mailbox);
-        match (spawned, &recorded) {
+        // The supervisor has the lock from here on.
+        let recorded = begun.finish(&self.mailbox).map(Claim::into_run);
+        match (spawned, recorded.is_ok()) {
             // One that finds no record ends at once.
             (Some(spawned), _) => self.started(&run, spawned),
-            (None, Ok(_)) => self.ready.push_front(run),
-            (None, Err(_)) => {}
+            (None, true) => self.ready.push_front(run),
+            (None, false) => {}
         }
         if let Err(e) = recorded {
             self.tell(&e);
