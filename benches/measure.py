@@ -1,5 +1,6 @@
 """Building what is measured, and measuring it: by turns, pinned to one CPU, medians with quartiles."""
 
+import atexit
 import json
 import os
 import pathlib
@@ -50,7 +51,7 @@ def gnu(name):
 
 
 class Mailbox:
-    """A new mailbox on the disk that the target folder lies on; gone at the end."""
+    """A new mailbox on the disk that the target folder lies on; gone at the end of all."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOM))
@@ -72,7 +73,8 @@ class Mailbox:
         return self
 
     def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # At the end of all: what was removed slows the disk down for minutes.
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
 
 
 class Times:
