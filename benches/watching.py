@@ -95,7 +95,8 @@ def landed(rounds, watchers):
     times = [[] for _ in watchers]
     with contextlib.ExitStack() as stack:
         for m, _, command in watchers:
-            stack.enter_context(Watcher(m, *pinned, *command))
+            # Behind its start it still reads what lies there.
+            settle(stack.enter_context(Watcher(m, *pinned, *command)).pid)
         for first in range(0, rounds, TURN):
             for which, (m, fifo, _) in enumerate(watchers):
                 poke = [c("poke"), fifo, first, min(TURN, rounds - first), 25, m.folder / "staged", m.root / "answered"]
