@@ -6,7 +6,7 @@
 //!
 //! # Limitations
 //! A leftover of a crash is a file whose name starts with `.tmp`; every reader passes it over, `askbox doctor` names it, and
-//! the watcher removes it when it is an hour old.
+//! a watcher that starts removes it if it is an hour old.
 //! `flock` and no-replace renames must work on the filesystem; NFS older than version 4 has neither.
 
 use std::fs::{self, File};

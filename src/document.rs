@@ -5,12 +5,11 @@
 
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 
-mod written;
-use written::written_fields;
+mod fields;
+use fields::Fields;
 
 /// The version written into `schema_version`; a document without the field is version 1.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -23,27 +22,24 @@ pub const MAX_DEPTH: usize = 64;
 pub struct Document<T> {
     /// What this version understands.
     pub typed: T,
-    fields: FieldList,
-    /// What `typed` was when it last agreed with `fields`: tells which fields were changed since.
-    agreed: Agreed,
+    body: Body,
 }
 
 #[derive(Debug, Clone)]
-enum Agreed {
-    /// It was read from this text; most documents are never changed, so its JSON is made when it is asked for.
-    Read(Box<str>),
-    /// It was written as this JSON.
-    Written(String),
+enum Body {
+    /// There is no other field than those of `typed`, which was written as this.
+    Ours(String),
+    /// It was read, or a field was set by itself. `typed` was this when it last agreed with the fields; where nothing is known of
+    /// that, it is what their text says: most documents are never changed, so its JSON is made when it is asked for.
+    Fields(Fields, Option<String>),
 }
 
 impl<T: DeserializeOwned + Serialize> Document<T> {
     /// Reads a document; the error names field and fix, the caller adds the file.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let text = checked(bytes)?;
-        // The fields first: that the document is an object at all is the first thing to say.
-        let fields = fields(text)?;
-        let typed = object(text).map_err(|e| wrong_field(text, &e))?;
-        Ok(Self { typed, fields, agreed: Agreed::Read(text.into()) })
+        let text = checked_utf8(bytes)?;
+        let typed = object(text).map_err(|e| unreadable(text, &e))?;
+        Ok(Self { typed, body: Body::Fields(Fields::of(text.to_owned())?, None) })
     }
 
     /// A document of ours: every field comes from the typed value.
@@ -56,12 +52,14 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// A document of ours that is still being filled in: it has no fields before [`update`](Self::update).
     #[must_use]
     pub fn draft(typed: T) -> Self {
-        Self { typed, fields: Vec::new(), agreed: Agreed::Written("{}".into()) }
+        Self { typed, body: Body::Ours("{}".into()) }
     }
 
     /// To be called before `typed` is changed, to save [`update`](Self::update) from reading the text once more.
     pub fn about_to_change(&mut self) -> Result<()> {
-        self.agreed = Agreed::Written(to_text(&self.typed)?);
+        if let Body::Fields(_, agreed) = &mut self.body {
+            *agreed = Some(to_text(&self.typed)?);
+        }
         Ok(())
     }
 
@@ -69,14 +67,17 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// that has not changed.
     pub fn update(&mut self) -> Result<()> {
         let now = to_text(&self.typed)?;
-        match &self.agreed {
-            Agreed::Written(before) => merge(&mut self.fields, before, &now),
-            Agreed::Read(text) => {
-                let before: T = object(text).map_err(|e| wrong_field(text, &e))?;
-                merge(&mut self.fields, &to_text(&before)?, &now);
+        match &mut self.body {
+            Body::Ours(json) => *json = now,
+            Body::Fields(fields, agreed) => {
+                let before = match agreed.take() {
+                    Some(before) => before,
+                    None => to_text(&object::<T>(fields.text()).map_err(|e| unreadable(fields.text(), &e))?)?,
+                };
+                fields.merge(&before, &now)?;
+                *agreed = Some(now);
             }
         }
-        self.agreed = Agreed::Written(now);
         Ok(())
     }
 }
@@ -86,28 +87,38 @@ impl<T> Document<T> {
     /// The raw JSON of a field.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&str> {
-        self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| &**v)
+        match &self.body {
+            Body::Ours(json) => fields::find(json, key),
+            Body::Fields(fields, _) => fields.get(key),
+        }
     }
 
     /// Sets one field to any JSON value.
     pub fn set_field(&mut self, key: &str, value: &impl Serialize) -> Result<()> {
         let value = to_text(value)?;
-        put(&mut self.fields, key, value.into());
+        self.fields()?.put(key, &value);
         Ok(())
+    }
+
+    fn fields(&mut self) -> Result<&mut Fields> {
+        if let Body::Ours(json) = &self.body {
+            self.body = Body::Fields(Fields::of(json.clone())?, Some(json.clone()));
+        }
+        match &mut self.body {
+            Body::Fields(fields, _) => Ok(fields),
+            Body::Ours(_) => Err(Error::failed("a document has no fields", "report this")),
+        }
     }
 
     /// The bytes to write: one field a line, in order, with a newline at the end.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        lines(&self.fields)
+        match &self.body {
+            Body::Ours(json) => fields::lines(json),
+            Body::Fields(fields, _) => fields.lines(),
+        }
     }
 }
-
-/// As many fields as our own documents have, and some more.
-const FEW_FIELDS: usize = 48;
-
-/// Names, and values as they are spelled.
-type FieldList = Vec<(String, Box<str>)>;
 
 /// What these bytes say, where that is JSON of this shape: for lines that may be torn. Where it matters what is wrong, see
 /// [`Document::parse`].
@@ -142,51 +153,8 @@ impl<'de> serde::Deserializer<'de> for Object<'_, 'de> {
     }
 }
 
-fn checked(bytes: &[u8]) -> Result<&str> {
-    let text = checked_utf8(bytes)?;
-    check_depth(text)?;
-    Ok(text)
-}
-
 fn checked_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))
-}
-
-fn fields(text: &str) -> Result<FieldList> {
-    serde_json::from_str(text).map(|Fields(fields)| fields).map_err(|e| not_json(&e))
-}
-
-/// Carries what changed between two typed views over to the fields; the rest keeps its own spelling (1.0, "\u00e9").
-fn merge(fields: &mut FieldList, before: &str, now: &str) {
-    let (before, now) = (written_fields(before), written_fields(now));
-    let gone = |key: &str| before.iter().any(|(k, _)| k == key) && !now.iter().any(|(k, _)| k == key);
-    fields.retain(|(key, _)| !gone(key));
-    for (key, value) in now {
-        if !before.iter().any(|(k, old)| *k == key && *old == value) {
-            put(fields, &key, value.into());
-        }
-    }
-}
-
-fn put(fields: &mut FieldList, key: &str, value: Box<str>) {
-    match fields.iter_mut().find(|(k, _)| *k == key) {
-        Some((_, old)) => *old = value,
-        None => fields.push((key.to_owned(), value)),
-    }
-}
-
-fn lines(fields: &FieldList) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    out.extend_from_slice(b"{");
-    for (n, (key, value)) in fields.iter().enumerate() {
-        out.extend_from_slice(if n == 0 { b"\n  " } else { b",\n  " });
-        // A String always has a JSON form.
-        out.extend_from_slice(serde_json::to_string(key).unwrap_or_default().as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value.as_bytes());
-    }
-    out.extend_from_slice(b"\n}\n");
-    out
 }
 
 /// JSON of a value of ours.
@@ -213,6 +181,14 @@ fn not_json(e: &serde_json::Error) -> Error {
 
 fn duplicate(message: &str) -> Option<&str> {
     message.strip_prefix("duplicate field `")?.strip_suffix('`')
+}
+
+/// Why a text is no document of this type: that it nests too deep, or is no object at all, is the first thing to say.
+#[cold]
+#[inline(never)]
+fn unreadable(text: &str, e: &serde_json::Error) -> Error {
+    let whole = check_depth(text).and_then(|()| serde_json::from_str::<AnObject>(text).map_err(|e| not_json(&e)));
+    whole.err().unwrap_or_else(|| wrong_field(text, e))
 }
 
 /// What does not fit the type, with the field named by its path, found from where the reader stopped.
@@ -313,7 +289,7 @@ pub fn check_depth(text: &str) -> Result<()> {
             b'[' | b'{' if !in_string => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    return Err(Error::invalid("file", format!("nests deeper than {MAX_DEPTH} levels"), "flatten it"));
+                    return Err(too_deep());
                 }
             }
             b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
@@ -323,37 +299,26 @@ pub fn check_depth(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The fields of an object in their order, each as written; a field that comes twice is an error.
-struct Fields(FieldList);
+fn too_deep() -> Error {
+    Error::invalid("file", format!("nests deeper than {MAX_DEPTH} levels"), "flatten it")
+}
 
-impl<'de> Deserialize<'de> for Fields {
+/// Any JSON object.
+struct AnObject;
+
+impl<'de> Deserialize<'de> for AnObject {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Fields;
+            type Value = AnObject;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                // Few fields are searched one by one, which is faster than hashing; very many, in a hostile file, are not.
-                let mut seen = None;
-                let mut fields = FieldList::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    let twice = if fields.len() < FEW_FIELDS {
-                        fields.iter().any(|(k, _)| *k == key)
-                    } else {
-                        let all = || fields.iter().map(|(k, _)| k.clone()).collect::<std::collections::HashSet<_>>();
-                        !seen.get_or_insert_with(all).insert(key.clone())
-                    };
-                    if twice {
-                        map.next_value::<IgnoredAny>()?;
-                        return Err(serde::de::Error::custom(format!("duplicate field `{}`", crate::text::excerpt(&key, 60))));
-                    }
-                    fields.push((key, map.next_value::<Box<RawValue>>()?.into()));
-                }
-                Ok(Fields(fields))
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AnObject, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(AnObject)
             }
         }
         deserializer.deserialize_map(Reader)

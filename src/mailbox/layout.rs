@@ -152,13 +152,19 @@ impl Mailbox {
     /// `FOLDER/WORKFLOW.json`.
     #[must_use]
     pub fn document(&self, folder: Folder, workflow: &WorkflowId) -> PathBuf {
-        self.folder(folder).join(workflow.file_name())
+        self.file(folder, &workflow.file_name())
     }
 
     /// `FOLDER/WORKFLOW.QUESTION.json`.
     #[must_use]
     pub fn round(&self, folder: Folder, round: &RoundId) -> PathBuf {
-        self.folder(folder).join(round.file_name())
+        self.file(folder, &round.file_name())
+    }
+
+    fn file(&self, folder: Folder, name: &str) -> PathBuf {
+        let mut path = PathBuf::with_capacity(self.root.as_os_str().len() + folder.name().len() + name.len() + 2);
+        [self.root.as_path(), folder.name().as_ref(), name.as_ref()].iter().for_each(|piece| path.push(piece));
+        path
     }
 
     /// `runs/WORKFLOW`.

@@ -109,8 +109,8 @@ mod tests {
         fn ready(&mut self) -> bool {
             let mut byte = [0];
             let n = self.0.read(&mut byte).unwrap();
-            self.1.send((n > 0).then_some(byte[0])).unwrap();
-            n > 0
+            // Who asked may have seen enough.
+            self.1.send((n > 0).then_some(byte[0])).is_ok() && n > 0
         }
     }
 
