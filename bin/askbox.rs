@@ -1,18 +1,21 @@
 //! `askbox`: try it, set it up, look at it, find what is wrong, prune its history.
 
-use std::process::ExitCode;
+#![cfg_attr(static_build, no_main)]
+
+use std::ffi::OsString;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
 use askbox::surface::{agents, demo, doctor, gc, init, program, tree};
 
-fn main() -> ExitCode {
+askbox::begin!(start);
+
+fn start(args: Vec<OsString>) -> u8 {
     // The demo's agent is launched with another program's arguments.
-    let args: Vec<_> = std::env::args_os().collect();
     if demo::agent::is_called(&args) {
         return demo::agent::run(&args);
     }
-    program::main_from(args, run)
+    program::main(args, run)
 }
 
 fn run(args: Askbox) -> Result<u8> {

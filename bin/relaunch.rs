@@ -1,6 +1,8 @@
 //! Relaunch agents whose questions were answered, each once.
 
-use std::process::ExitCode;
+#![cfg_attr(static_build, no_main)]
+
+use std::ffi::OsString;
 
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
@@ -11,17 +13,18 @@ use askbox::surface::relaunch::args::{Args, Command};
 use askbox::surface::relaunch::chain::{self, Spawn};
 use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 
-fn main() -> ExitCode {
+askbox::begin!(start);
+
+fn start(args: Vec<OsString>) -> u8 {
     // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
-    let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|first| first == launch::SHIM) {
-        return launch::become_agent(args);
+    if args.get(1).is_some_and(|first| first == launch::SHIM) {
+        return launch::become_agent(args.into_iter().skip(2));
     }
     // Looked up now: after an upgrade of a running one its path would say `(deleted)`.
     if let Ok(own) = std::env::current_exe() {
         launch::relaunch_is(own);
     }
-    program::main(run)
+    program::main(args, run)
 }
 
 fn run(args: Args) -> Result<u8> {
@@ -40,6 +43,7 @@ fn watch(common: &Common, poll: Option<&str>) -> Result<u8> {
 }
 
 #[cold]
+#[inline(never)]
 fn now_and_then(common: &Common, id: Option<String>, command: Option<Command>) -> Result<u8> {
     let json = common.json;
     let mailbox = || common.open();

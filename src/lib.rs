@@ -46,8 +46,9 @@ pub mod watch;
 
 pub mod surface;
 
-#[cfg(without_backtraces)]
+#[cfg(static_build)]
 mod backtrace;
+pub mod entry;
 
 pub use error::{Error, Result};
 

@@ -315,3 +315,32 @@ fn help_names_every_exit_status_and_shows_examples() {
         assert_eq!(scene.ok(&format!("{program} --version")), format!("{program} {}", env!("CARGO_PKG_VERSION")));
     }
 }
+
+#[test]
+fn a_stream_that_is_closed_is_no_file_of_the_mailbox() {
+    let scene = Scene::new();
+    // The next file to be opened would be the stream, and the words for it would go into a document.
+    scene.ok("ask-post How? -w w -o a=A <&- >&- 2>&-");
+    assert_eq!(scene.run("ask-post Why? -w w <&- >&- 2>&-").status, 4);
+    scene.ok("ask-answer w a --by ann <&- >&- 2>&-");
+    assert_eq!(scene.json("m/answered/w.json")["answer"]["value"], "a");
+    let audit = std::fs::read_to_string(scene.file("m/audit.jsonl")).unwrap();
+    let events: Vec<_> = audit.lines().map(|line| parsed(line)["event"].clone()).collect();
+    assert_eq!(events, ["posted", "answered"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_and_nothing_is_lost() {
+    let scene = Scene::new();
+    scene.ok("{ sleep 0.3; ask-post How? -w w; echo $? > status; } | true");
+    assert_eq!(std::fs::read_to_string(scene.file("status")).unwrap(), "0\n");
+    assert_eq!(scene.json("m/pending/w.json")["question"], "How?");
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_a_matter_of_usage() {
+    let scene = Scene::new();
+    let ran = scene.run("ask-post \"$(printf 'H\\377w?')\" -w w");
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: ") && !scene.file("m/pending/w.json").exists(), "{}", ran.stderr);
+}

@@ -187,16 +187,16 @@ fn on_path(program: &Path) -> Option<PathBuf> {
 /// `relaunch __agent PARENT PROGRAM ARGS…`: asks the kernel for SIGTERM when the supervisor dies, then becomes the agent.
 /// SIGTERM, not SIGKILL: only so does the agent take its tools along. Returns only if that fails.
 #[must_use]
-pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
-    let Some(program) = args.next() else { return std::process::ExitCode::from(2) };
+    let Some(program) = args.next() else { return 2 };
     let tied = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     // The supervisor may have died before the kernel knew.
     let orphaned = rustix::process::getppid().map(|p| p.as_raw_nonzero().get().unsigned_abs()) != parent;
     if tied.is_err() || orphaned {
-        return std::process::ExitCode::FAILURE;
+        return 1;
     }
     let error = Command::new(&program).args(args).exec();
     eprintln!("relaunch: cannot run {}: {error}", program.to_string_lossy());
-    std::process::ExitCode::from(127)
+    127
 }

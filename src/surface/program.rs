@@ -5,7 +5,6 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
@@ -50,13 +49,8 @@ impl Common {
     }
 }
 
-/// Runs a program: arguments, body, exit status.
-pub fn main<A: Parser + Quick>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
-    main_from(std::env::args_os().collect(), body)
-}
-
-/// [`main`] with arguments that were looked at before; the first is the program's name.
-pub fn main_from<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+/// Runs a program: arguments, of which the first is its name, body, exit status.
+pub fn main<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl FnOnce(A) -> Result<u8>) -> u8 {
     // Asked by installers and shells again and again: answered before the parser with all its help texts is built.
     if let [program, flag] = args.as_slice()
         && (flag == "--version" || flag == "-V")
@@ -73,6 +67,7 @@ pub fn main_from<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl Fn
 
 /// What the parser makes of the arguments, or what the program then ends with.
 #[cold]
+#[inline(never)]
 fn parse<A: Parser>(args: Vec<std::ffi::OsString>) -> Result<A, Result<u8>> {
     A::try_parse_from(args).map_err(|e| match e.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(&e.render().to_string()).map(|()| 0),
@@ -80,12 +75,12 @@ fn parse<A: Parser>(args: Vec<std::ffi::OsString>) -> Result<A, Result<u8>> {
     })
 }
 
-fn end(result: Result<u8>) -> ExitCode {
+fn end(result: Result<u8>) -> u8 {
     match result {
-        Ok(status) => status.into(),
+        Ok(status) => status,
         Err(e) => {
             complain(&e);
-            e.exit_code().into()
+            e.exit_code()
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub fn is_called(args: &[OsString]) -> bool {
 
 /// Is the agent, until its input ends.
 #[must_use]
-pub fn run(args: &[OsString]) -> ExitCode {
+pub fn run(args: &[OsString]) -> u8 {
     let option = |name: &str| args.iter().filter_map(|a| a.to_str()?.strip_prefix(name)).next_back().map(str::to_owned);
     let mut agent = Agent {
         session: option("--session-id=").unwrap_or_else(|| Uuid::new_v4().to_string()),
@@ -34,14 +34,14 @@ pub fn run(args: &[OsString]) -> ExitCode {
     };
     for line in std::io::stdin().lock().lines() {
         let Ok(message) = line.map_err(drop).and_then(|l| serde_json::from_str::<Value>(&l).map_err(drop)) else {
-            return ExitCode::FAILURE;
+            return 1;
         };
         if message["type"] == "user" && agent.turn(&message).is_err() {
             // Nobody listens any more.
-            return ExitCode::FAILURE;
+            return 1;
         }
     }
-    ExitCode::SUCCESS
+    0
 }
 
 struct Agent {
