@@ -65,6 +65,9 @@ class Mailbox:
         (self.folder / "config.toml").write_text("")
         self.run(musl("ask-post"), "first", "-w", "first")
         self.run(musl("ask-answer"), "cancel", "first")
+        # As in one that has been in use: they are made once, and live as long as the mailbox.
+        for stripe in range(256):
+            (self.root / "locks" / f"{stripe:02x}").touch(mode=0o600)
 
     def run(self, *command, **more):
         return out(*command, env=self.env, cwd=self.folder, **more)
