@@ -7,29 +7,38 @@ import subprocess
 import threading
 import time
 
-from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, memory_of, musl, out, show, wake_ups
+from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, gnu, memory_of, musl, out, show, wake_ups
 from programs import POST, questions
 from watching import Listener, Watcher, prepare, settle, started
 
 
-def supervisor(table):
+def supervisor(table, with_gnu):
+    total, own, woken = beside_agent(musl("relaunch"))
+    table.row("9", "supervisor's memory beside the agent", f"{total} KiB, own {own}", "≤ 1024 KiB", total <= 1024)
+    table.note(f"the supervisor of a silent agent wakes up {woken} times a second")
+    if with_gnu:
+        total, own, _ = beside_agent(gnu("relaunch"))
+        table.row("9", "the same, gnu build", f"{total / 1024:.1f} MiB, own {own} KiB", "≤ 4 MiB", total <= 4 << 10)
+
+
+def beside_agent(program):
+    """KiB and KiB of its own, and wake-ups in a second, of the supervisor of an agent that says nothing."""
     with Mailbox() as m:
         prepare(m, 1, 'BENCH_HOLD = "4000"\n')
-        with Listener(m), Watcher(m, musl("relaunch"), "watch"):
+        with Listener(m), Watcher(m, program, "watch"):
             os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")
             time.sleep(2)
-            [pid] = supervisors()
-            total, own = memory_of(pid)
+            [pid] = supervisors(program)
             before = wake_ups(pid)
             time.sleep(1)
-            table.row("9", "supervisor's memory beside the agent", f"{total} KiB, own {own}", "≤ 1024 KiB", total <= 1024)
-            table.note(f"the supervisor of a silent agent wakes up {wake_ups(pid) - before} times a second")
+            found = *memory_of(pid), wake_ups(pid) - before
             time.sleep(2)
+            return found
 
 
-def supervisors():
+def supervisors(program):
     """Those that run from the programs measured here."""
-    begin = f"{musl('relaunch')}\0supervise\0".encode()
+    begin = f"{program}\0supervise\0".encode()
     return [int(line.parent.name) for line in pathlib.Path("/proc").glob("[0-9]*/cmdline") if line.read_bytes().startswith(begin)]
 
 

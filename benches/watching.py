@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, instructions, memory_of, musl, out, show, wake_ups
+from measure import CPU, Mailbox, Ratio, Times, alternate, c, dump, gnu, memory_of, musl, out, show, wake_ups
 from programs import TEXT, questions
 
 
@@ -115,7 +115,7 @@ def fill(m, count):
     out("sync")
 
 
-def start(table, many):
+def start(table, many, with_gnu):
     with Mailbox() as m:
         fill(m, many)
         cold, scans, ready = [], [], []
@@ -147,6 +147,11 @@ def start(table, many):
         total, own = memory_of(w.pid)
         table.row("8", "watcher's memory, idle", f"{total} KiB, own {own}", "≤ 1024 KiB", total <= 1024)
         idle(table, w, "")
+    if with_gnu:
+        with Mailbox() as m, Watcher(m, gnu("relaunch"), "watch") as w:
+            settle(w.pid)
+            total, own = memory_of(w.pid)
+            table.row("8", "the same, gnu build", f"{total / 1024:.1f} MiB, own {own} KiB", "≤ 4 MiB", total <= 4 << 10)
 
 
 def started(m):
