@@ -155,6 +155,5 @@ fn one_of_many(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<Questi
     })?;
     document.typed.asked_by = document.typed.asked_by.take().or_else(|| args.asked_by.clone());
     posting::complete(mailbox, &mut document.typed)?;
-    document.update()?;
     Ok(document)
 }

@@ -115,6 +115,8 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
     // In portions: there may be more of them than a process may hold open.
     for portion in files.chunks(SYNCED_TOGETHER) {
         let open = portion.iter().map(|(_, bytes)| write_unsynced(folder, bytes, 0o600)).collect::<Result<Vec<_>>>()?;
+        // All of it is on its way before any of it is waited for.
+        open.iter().for_each(|temporary| staged::begin_sync(temporary.as_file()));
         sync_together(folder, &open)?;
         written.extend(open.into_iter().map(tempfile::NamedTempFile::into_temp_path));
     }

@@ -62,7 +62,7 @@ impl Staged {
 }
 
 /// Lets the disk begin with what was written to a file.
-fn begin_sync(file: &File) {
+pub(super) fn begin_sync(file: &File) {
     // What is not on the disk yet cannot leave the memory, so the system begins to write it.
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::program;
 use crate::checkpoint;
-use crate::document::{Document, check_depth};
+use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument};
@@ -24,8 +24,24 @@ struct Unowned {
     workflow_id: Option<WorkflowId>,
 }
 
-/// Reads one question document. `given` is the id that the command line names; else the document's own; else `fallback`.
+/// Reads one question document, about to be filled in. `given` is the id that the command line names; else the document's own;
+/// else `fallback`.
 pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
+    let own = document::json::<Unowned>(bytes).and_then(|document| document.workflow_id);
+    let mut document = match own.is_some() && (given.is_none() || given == own) {
+        true => QuestionDocument::parse(bytes)?,
+        false => with_owner(bytes, given, fallback)?,
+    };
+    let question = &document.typed;
+    if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
+        return Err(Error::invalid("answer", "is there before the question was posted", "leave out answer, closed and late_answers"));
+    }
+    document.about_to_change()?;
+    Ok(document)
+}
+
+/// A document that does not say itself whose it is, or that nobody can read.
+fn with_owner(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
     let mut document = Document::<Unowned>::parse(bytes)?;
     let id = match (given, document.typed.workflow_id.take()) {
         (Some(given), Some(own)) if given != own => {
@@ -35,12 +51,7 @@ pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() ->
         (None, None) => fallback()?,
     };
     document.set_field("workflow_id", &id)?;
-    let document = QuestionDocument::parse(&document.to_bytes())?;
-    let question = &document.typed;
-    if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
-        return Err(Error::invalid("answer", "is there before the question was posted", "leave out answer, closed and late_answers"));
-    }
-    Ok(document)
+    QuestionDocument::parse(&document.to_bytes())
 }
 
 /// Cuts an array of questions into its elements.
