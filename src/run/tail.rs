@@ -94,7 +94,8 @@ impl<'a> RoundEvents<'a> {
     /// From the first attempt on. With `follow`, [`RoundEvents::wait`] can be called.
     #[must_use]
     pub fn of(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
-        let bell = Bell::of_folder(&mailbox.runs_of(&round)).ok().filter(|_| follow);
+        // Only who waits needs it: to take it down again lasts longer than to read all there is.
+        let bell = if follow { Bell::of_folder(&mailbox.runs_of(&round)).ok() } else { None };
         let mut events = Self { mailbox, lines: Lines::of(PathBuf::new()), round, attempt: 0, bell };
         events.go_to(1);
         events
