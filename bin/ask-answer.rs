@@ -1,8 +1,6 @@
 //! `ask-answer`: answers the questions that agents left.
 
-#![cfg_attr(static_build, no_main)]
-
-use std::ffi::OsString;
+use std::process::ExitCode;
 
 use askbox::chain::tree;
 use askbox::error::{Error, Result};
@@ -15,10 +13,8 @@ use serde_json::{json, value::RawValue};
 
 const CHANNEL: &str = "ask-answer";
 
-askbox::begin!(start);
-
-fn start(args: Vec<OsString>) -> u8 {
-    program::main(AskAnswer::arrange(args), run)
+fn main() -> ExitCode {
+    program::main(AskAnswer::arrange(std::env::args_os().collect()), run)
 }
 
 fn run(args: AskAnswer) -> Result<u8> {
@@ -30,9 +26,7 @@ fn run(args: AskAnswer) -> Result<u8> {
     }
 }
 
-/// Everything but the answer itself. Apart, so that this touches as few pages as it can.
-#[cold]
-#[inline(never)]
+/// Every subcommand.
 fn other(args: &AskAnswer, command: &Command, by: String) -> Result<()> {
     match command {
         Command::List => listing::pending(&args.common.open()?, args.common.json)?,
@@ -89,8 +83,6 @@ fn reply(args: &AskAnswer, by: &str) -> Result<()> {
 }
 
 /// An answer that has to be read first, or that comes late.
-#[cold]
-#[inline(never)]
 fn reply_to_found(args: &AskAnswer, by: &str, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
     let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
@@ -168,8 +160,6 @@ fn write(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
 }
 
 /// No arguments: the inbox, where somebody can be asked.
-#[cold]
-#[inline(never)]
 fn inbox(args: &AskAnswer, by: &str) -> Result<u8> {
     let hint = "see what is pending: ask-answer list; then: ask-answer ID ANSWER";
     if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {

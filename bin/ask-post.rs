@@ -1,9 +1,7 @@
 //! `ask-post`: leaves a question in the mailbox and exits.
 
-#![cfg_attr(static_build, no_main)]
-
-use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use askbox::error::{Error, Result};
@@ -16,10 +14,8 @@ use askbox::surface::args::ask_post::AskPost;
 use askbox::surface::{posting, program, receipt, wait};
 use askbox::time::{self, Span};
 
-askbox::begin!(start);
-
-fn start(args: Vec<OsString>) -> u8 {
-    program::main(args, run)
+fn main() -> ExitCode {
+    program::main(std::env::args_os(), run)
 }
 
 fn run(args: AskPost) -> Result<u8> {
@@ -41,8 +37,6 @@ fn run(args: AskPost) -> Result<u8> {
 
 /// Hands the answer over where it comes in time. Whatever goes wrong with the waiting, the question is safe, and the way
 /// without `--wait` goes on working.
-#[cold]
-#[inline(never)]
 fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending, patience: Duration) -> Result<u8> {
     let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
     let waiter = match wait::begin(mailbox, &document.typed.workflow_id) {
@@ -90,8 +84,6 @@ fn unnamed() -> Result<WorkflowId> {
     Ok(program::workflow_or_env(None)?.unwrap_or_else(WorkflowId::generate))
 }
 
-#[cold]
-#[inline(never)]
 fn of_file(file: &Path, given: Option<WorkflowId>) -> Result<QuestionDocument> {
     let bytes = program::read_input(file, MAX_QUESTION)?;
     posting::parse(&bytes, given, unnamed).map_err(|e| program::in_input(file, e))
@@ -127,8 +119,6 @@ fn word<T: serde::de::DeserializeOwned>(word: Option<&str>) -> Result<Option<T>>
 }
 
 /// Many questions in one process: each is posted or refused for itself.
-#[cold]
-#[inline(never)]
 fn many(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let bytes = program::read_input(file, posting::MAX_BATCH)?;

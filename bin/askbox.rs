@@ -1,21 +1,19 @@
 //! `askbox`: try it, set it up, look at it, find what is wrong, prune its history.
 
-#![cfg_attr(static_build, no_main)]
-
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
 use askbox::surface::{agents, demo, doctor, gc, init, program, tree};
 
-askbox::begin!(start);
-
-fn start(args: Vec<OsString>) -> u8 {
-    // The demo's agent is launched with another program's arguments.
+fn main() -> ExitCode {
+    // The demo launches this program as its agent, with the arguments of `claude`.
+    let args: Vec<OsString> = std::env::args_os().collect();
     if demo::agent::is_called(&args) {
-        return demo::agent::run(&args);
+        return demo::agent::run(&args).into();
     }
-    program::main(args, run)
+    program::main(std::env::args_os(), run)
 }
 
 fn run(args: Askbox) -> Result<u8> {

@@ -1,9 +1,7 @@
 //! `checkpoint`: saves and reads the state that a fresh process resumes from.
 
-#![cfg_attr(static_build, no_main)]
-
-use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitCode;
 
 use askbox::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox::error::{Error, Result};
@@ -13,10 +11,8 @@ use askbox::surface::args::checkpoint::{Checkpoint, Command};
 use askbox::surface::{listing, program, saving, show};
 use serde_json::{Value, json};
 
-askbox::begin!(start);
-
-fn start(args: Vec<OsString>) -> u8 {
-    program::main(args, run)
+fn main() -> ExitCode {
+    program::main(std::env::args_os(), run)
 }
 
 fn run(args: Checkpoint) -> Result<u8> {

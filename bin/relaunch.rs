@@ -1,8 +1,6 @@
 //! Relaunch agents whose questions were answered, each once.
 
-#![cfg_attr(static_build, no_main)]
-
-use std::ffi::OsString;
+use std::process::ExitCode;
 
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
@@ -13,18 +11,16 @@ use askbox::surface::relaunch::args::{Args, Command};
 use askbox::surface::relaunch::chain::{self, Spawn};
 use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 
-askbox::begin!(start);
-
-fn start(args: Vec<OsString>) -> u8 {
-    // Becoming the agent comes first: it must be quick, and its arguments are not ours to read.
-    if args.get(1).is_some_and(|first| first == launch::SHIM) {
-        return launch::become_agent(args.into_iter().skip(2));
+fn main() -> ExitCode {
+    // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
+    if std::env::args_os().nth(1).is_some_and(|first| first == launch::SHIM) {
+        return launch::become_agent(std::env::args_os().skip(2)).into();
     }
-    // Looked up now: after an upgrade of a running one its path would say `(deleted)`.
+    // The path is looked up at the start: once the program is upgraded while it runs, the kernel reports the path as `(deleted)`.
     if let Ok(own) = std::env::current_exe() {
         launch::relaunch_is(own);
     }
-    program::main(args, run)
+    program::main(std::env::args_os(), run)
 }
 
 fn run(args: Args) -> Result<u8> {
@@ -42,8 +38,6 @@ fn watch(common: &Common, poll: Option<&str>) -> Result<u8> {
     service::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll)
 }
 
-#[cold]
-#[inline(never)]
 fn now_and_then(common: &Common, id: Option<String>, command: Option<Command>) -> Result<u8> {
     let json = common.json;
     let mailbox = || common.open();

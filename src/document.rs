@@ -184,8 +184,6 @@ fn duplicate(message: &str) -> Option<&str> {
 }
 
 /// Why a text is no document of this type: that it nests too deep, or is no object at all, is the first thing to say.
-#[cold]
-#[inline(never)]
 fn unreadable(text: &str, e: &serde_json::Error) -> Error {
     let whole = check_depth(text).and_then(|()| serde_json::from_str::<AnObject>(text).map_err(|e| not_json(&e)));
     whole.err().unwrap_or_else(|| wrong_field(text, e))

@@ -46,14 +46,9 @@ pub mod watch;
 
 pub mod surface;
 
-#[cfg(static_build)]
-mod backtrace;
-pub mod entry;
-
 pub use error::{Error, Result};
 
-/// musl's own allocator maps and unmaps pages all the time; in programs that live for half a millisecond that is most of what
-/// they do beside waiting for the disk.
+/// musl's own allocator asks the kernel for most allocations, which costs a small program more than its work.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

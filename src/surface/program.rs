@@ -3,8 +3,10 @@
 //! Standard output is for what was asked for, standard error for everything else. An error is one line, `error: …`, and one
 //! that says what to do next, `hint: …`. A reader that goes away (`| head`) is no error.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
@@ -13,7 +15,6 @@ use serde::Serialize;
 use crate::error::{Error, IoContext, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::surface::args::quick::{Quick, Words};
 use crate::text;
 
 /// The exit statuses, as `--help` shows them.
@@ -49,40 +50,18 @@ impl Common {
     }
 }
 
-/// Runs a program: arguments, of which the first is its name, body, exit status.
-pub fn main<A: Parser + Quick>(args: Vec<std::ffi::OsString>, body: impl FnOnce(A) -> Result<u8>) -> u8 {
-    // Asked by installers and shells again and again: answered before the parser with all its help texts is built.
-    if let [program, flag] = args.as_slice()
-        && (flag == "--version" || flag == "-V")
-    {
-        let name = Path::new(program).file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
-        return end(print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION"))).map(|()| 0));
-    }
-    let quick = A::quick(Words::new(args.get(1..).unwrap_or_default()));
-    match quick.map_or_else(|| parse(args), Ok) {
-        Ok(args) => end(body(args)),
-        Err(said) => end(said),
-    }
-}
-
-/// What the parser makes of the arguments, or what the program then ends with.
-#[cold]
-#[inline(never)]
-fn parse<A: Parser>(args: Vec<std::ffi::OsString>) -> Result<A, Result<u8>> {
-    A::try_parse_from(args).map_err(|e| match e.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(&e.render().to_string()).map(|()| 0),
-        _ => Err(usage(&e)),
-    })
-}
-
-fn end(result: Result<u8>) -> u8 {
-    match result {
-        Ok(status) => status,
-        Err(e) => {
-            complain(&e);
-            e.exit_code()
-        }
-    }
+/// Runs a program: reads its arguments (the first is its name), calls `body` and returns the exit status.
+pub fn main<A: Parser>(args: impl IntoIterator<Item = OsString>, body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+    let result = match A::try_parse_from(args) {
+        Ok(args) => body(args),
+        Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
+        Err(e) => Err(usage(&e)),
+    };
+    let status = result.unwrap_or_else(|e| {
+        complain(&e);
+        e.exit_code()
+    });
+    ExitCode::from(status)
 }
 
 /// clap's own complaint as one of ours: its first paragraph, and its tip or where to read on.

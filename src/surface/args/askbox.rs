@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::quick::Quick;
 use crate::surface::program::{Common, EXIT_CODES};
 
 /// Try askbox, set it up, look at its trees of workflows, find what is wrong with it, and prune its history
@@ -29,8 +28,6 @@ pub struct Askbox {
     #[command(subcommand)]
     pub command: Command,
 }
-
-impl Quick for Askbox {}
 
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]

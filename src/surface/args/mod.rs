@@ -8,4 +8,3 @@ pub mod ask_post;
 #[cfg(feature = "askbox")]
 pub mod askbox;
 pub mod checkpoint;
-pub mod quick;

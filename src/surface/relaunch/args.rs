@@ -2,7 +2,6 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::surface::args::quick::{self, Quick, Words};
 use crate::surface::program::Common;
 
 /// Relaunches agents whose questions were answered, each once.
@@ -26,31 +25,6 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 }
-
-impl Quick for Args {
-    fn quick(words: Words<'_>) -> Option<Self> {
-        let first = words.first()?;
-        let (mut common, mut given) = (Common::default(), Vec::new());
-        quick::each(words, &mut common, |word, _| quick::is_plain(word).then(|| given.push(word)))?;
-        let command = match (first, given.as_slice()) {
-            (_, [id]) if !COMMANDS.contains(id) => return Some(Self { common, id: Some((*id).into()), command: None }),
-            ("watch", ["watch"]) => Command::Watch { poll: None },
-            ("supervise", ["supervise", id, question, attempt]) => Command::Supervise {
-                id: (*id).into(),
-                question: (*question).into(),
-                attempt: attempt.parse().ok()?,
-                detach: false,
-                from: None,
-            },
-            _ => return None,
-        };
-        Some(Self { common, id: None, command: Some(command) })
-    }
-}
-
-/// The names of the commands: what is none of them is an id.
-const COMMANDS: [&str; 13] =
-    ["watch", "status", "logs", "events", "run", "spawn", "resume", "stop", "retry", "prompt", "drop", "supervise", "help"];
 
 const AFTER: &str = "Examples:
   $ relaunch watch                 the service: waits for answers, costs nothing meanwhile
@@ -262,20 +236,4 @@ agent relaunches by itself; where a watcher runs, let the watcher do it. Never b
         #[arg(long)]
         from: Option<u32>,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn what_is_read_as_an_id_is_no_command() {
-        let mut parser = Args::command();
-        parser.build();
-        let names: std::collections::BTreeSet<&str> = parser.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(names, COMMANDS.into_iter().collect());
-        assert!(parser.get_subcommands().all(|c| c.get_all_aliases().next().is_none()));
-    }
 }
