@@ -8,8 +8,10 @@ use askbox::id::{QuestionId, WorkflowId};
 use askbox::mailbox::answer::{self, Accepted};
 use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, close};
 use askbox::surface::args::ask_answer::{AskAnswer, Command};
-use askbox::surface::{answering, ask_user, edit, listing, program, show};
-use serde_json::{json, value::RawValue};
+use askbox::surface::ask_answer::{answering, ask_user, edit, listing, show};
+use askbox::surface::program;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 const CHANNEL: &str = "ask-answer";
 
@@ -170,7 +172,7 @@ fn inbox(args: &AskAnswer, by: &str) -> Result<u8> {
     }
     #[cfg(feature = "inbox")]
     {
-        askbox::surface::inbox::run(&args.common.open()?, by).map(|()| 0)
+        askbox::surface::ask_answer::inbox::run(&args.common.open()?, by).map(|()| 0)
     }
     #[cfg(not(feature = "inbox"))]
     {

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
-use askbox::mailbox::options::Choice;
+use askbox::mailbox::documents::options::Choice;
+use askbox::mailbox::documents::question::MAX_QUESTION;
 use askbox::mailbox::post::{self, IfPending};
-use askbox::mailbox::question::MAX_QUESTION;
 use askbox::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
 use askbox::surface::args::ask_post::AskPost;
-use askbox::surface::{posting, program, receipt, wait};
+use askbox::surface::ask_post::{posting, receipt, wait};
+use askbox::surface::program;
 use askbox::time::{self, Span};
 
 fn main() -> ExitCode {

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::{agents, demo, doctor, gc, init, program, tree};
+use askbox::surface::askbox::{agents, demo, doctor, gc, init, tree};
+use askbox::surface::program;
 
 fn main() -> ExitCode {
     // The demo launches this program as its agent, with the arguments of `claude`.
@@ -25,6 +26,6 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
         #[cfg(feature = "schema")]
-        Command::Schema { dir } => askbox::surface::schema::write(&dir),
+        Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
     }
 }

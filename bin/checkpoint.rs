@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use askbox::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
+use askbox::mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox::mailbox::{Folder, Mailbox};
 use askbox::surface::args::checkpoint::{Checkpoint, Command};
-use askbox::surface::{listing, program, saving, show};
+use askbox::surface::ask_answer::{listing, show};
+use askbox::surface::{program, saving};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use askbox::error::{Error, Result};
 use askbox::id::WorkflowId;
 use askbox::mailbox::Mailbox;
-use askbox::run::{launch, recovery};
+use askbox::run::claim::recovery;
+use askbox::run::process::launch;
+use askbox::surface::args::relaunch::{Args, Command};
 use askbox::surface::program::{self, Common};
-use askbox::surface::relaunch::args::{Args, Command};
 use askbox::surface::relaunch::chain::{self, Spawn};
 use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
 

@@ -5,9 +5,9 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
-use askbox::agent::lines::Lines;
+use askbox::agent::events::EventWriter;
+use askbox::agent::stream::lines::Lines;
 use askbox::agent::stream::{Interpreter, Signal};
-use askbox::run::events::EventWriter;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = Vec::new();

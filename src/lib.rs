@@ -12,20 +12,18 @@
 //! - Liveness is a held `flock`, never a PID.
 //!
 //! The rooms, from the top floor down; an arrow only ever points down:
-//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`], [`agent`] → [`mailbox`], [`checkpoint`] → [`disk`], [`id`].
+//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`], [`agent`] → [`mailbox`] → [`disk`], [`id`].
 //!
 //! # Limitations
 //! One machine, one user: the mailbox lies on a filesystem whose `rename` and `flock` work, and belongs to the user who runs every
 //! program. Linux is what the tests run on; process recovery reads `/proc`.
 
 pub mod chain;
-pub mod checkpoint;
 pub mod disk;
 pub mod document;
 pub mod error;
 pub mod id;
 pub mod mailbox;
-pub mod signals;
 pub mod text;
 pub mod time;
 
@@ -35,8 +33,6 @@ pub mod agent;
 pub mod config;
 #[cfg(feature = "relaunch")]
 pub mod gc;
-#[cfg(feature = "relaunch")]
-pub mod hints;
 #[cfg(feature = "relaunch")]
 pub mod log;
 #[cfg(feature = "relaunch")]

@@ -10,7 +10,7 @@ mod json_schema;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use askbox::surface::schema;
+use askbox::surface::askbox::schema;
 use cli::Scene;
 use serde_json::{Value, json};
 

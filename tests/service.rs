@@ -44,7 +44,7 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
 
 #[test]
 fn launchds_property_list_parses_and_says_what_it_should() {
-    let service = askbox::surface::service_files::Service {
+    let service = askbox::surface::askbox::service_files::Service {
         relaunch: "/opt/a & b/<relaunch>".into(),
         path: "/usr/bin:/o'p\"t/bin".into(),
         mailbox: Some("/q & <a>".into()),

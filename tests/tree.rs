@@ -109,7 +109,7 @@ fn nodes(scene: &Scene, arguments: &str) -> Vec<Value> {
 }
 
 fn fits(node: &Value) {
-    let (_, schema) = askbox::surface::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
+    let (_, schema) = askbox::surface::askbox::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
     let problems = json_schema::problems(&schema, node);
     assert!(problems.is_empty(), "{node:#}\n{problems:#?}");
 }

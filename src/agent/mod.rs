@@ -1,9 +1,8 @@
 //! How an agent program is called and read.
+pub mod chain_signals;
 pub mod claude;
 #[cfg(feature = "askbox")]
 pub mod definitions;
 pub mod events;
-pub mod lines;
-mod shorten;
 pub mod stream;
 pub mod transcript;

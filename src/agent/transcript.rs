@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde::Deserialize;
 
-use super::lines::Lines;
+use crate::agent::stream::lines::Lines;
 
 #[derive(Deserialize)]
 struct Entry {

@@ -1,9 +1,10 @@
 //! How deep and how wide a tree may grow.
 
-use super::tree;
+use crate::chain::tree;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Mailbox, WorkflowLock, awaits, close, workflow};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Mailbox, WorkflowLock, awaits, close};
 
 /// The limits in force.
 #[derive(Debug, Clone, Copy)]

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::outcome;
+use crate::chain::outcome;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::awaits::End;
 use crate::mailbox::lineage::{self, Kin};
 use crate::mailbox::{Folder, Mailbox, close, list};
-use crate::run::costs;
-use crate::run::status::{self, Status};
+use crate::run::money::costs;
+use crate::run::view::status::{self, Status};
 
 /// One workflow in its tree. What is said of it comes parents first, brothers and sisters in the order of their beginnings.
 #[derive(Debug, Clone, Serialize)]

@@ -13,14 +13,14 @@ use std::path::Path;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::bounds::{self, Bounds};
-use super::outcome;
+use crate::chain::bounds::{self, Bounds};
+use crate::chain::outcome;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::{self, Await, Ended, Join};
 use crate::mailbox::{Mailbox, WorkflowLock};
-use crate::run::task::Task;
+use crate::run::claim::task::Task;
 
 /// Instructions longer than this, in bytes, are not compared: a second call for them is a second child.
 const MAX_COMPARED: u64 = 1 << 20;

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
+use crate::agent::events::EventKind;
 use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::awaits::{self, Await, End, Ended};
-use crate::mailbox::question::Closed;
-use crate::mailbox::{Folder, Mailbox, Question, intake, list, workflow};
-use crate::run::events::EventKind;
-use crate::run::failure::Class;
-use crate::run::record::{self, Claimant, Run, State};
-use crate::run::tail::Lines;
+use crate::mailbox::documents::question::Closed;
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Folder, Mailbox, Question, intake, list};
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::supervise::failure::Class;
+use crate::run::view::tail::Lines;
 use crate::time::Time;
 
 /// A final text longer than this, in bytes, goes to a parent by file.

@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::{Mailbox, awaits, close, workflow};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Mailbox, awaits, close};
 use crate::time;
 
 pub use crate::mailbox::lineage::{ancestors, members, parent};

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use super::outcome::{self, Own};
+use crate::chain::outcome::{self, Own};
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::document::Document;
@@ -11,10 +11,11 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::awaits::{self, Await, End, Ended, Join};
-use crate::mailbox::question::{Closed, Question};
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, close, intake, list, workflow};
-use crate::run::plan;
-use crate::run::record::{self, Claimant, Run};
+use crate::mailbox::documents::question::{Closed, Question};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, close, intake, list};
+use crate::run::claim::plan;
+use crate::run::claim::record::{self, Claimant, Run};
 use crate::time;
 
 /// Something happened to a workflow: who waits for it is told if it has ended, and it is told itself if it can be. Returns the

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, KEYS, Loaded};
+use crate::config::{Config, KEYS, Loaded};
 use crate::error::{Error, Result};
 use crate::text;
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::*;
+use crate::config::*;
 
 fn read(text: &str) -> Result<Loaded> {
     parse(text.as_bytes(), Path::new("config.toml"))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::{parent, sync_folder};
+use crate::disk::{parent, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
 /// Makes a folder of mode 0700 and everything above it that is missing, durably.

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{parent, rename_noreplace};
+use crate::disk::{parent, rename_noreplace};
 use crate::error::{Error, IoContext, Result};
 
 /// Gives a file another name in one step, never replacing; `false` where it is gone.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Placed, parent, sync_folder, write_unsynced};
+use crate::disk::{Placed, parent, sync_folder, write_unsynced};
 use crate::error::{IoContext, Result};
 
 /// A file that was written under a temporary name beside its own; nothing of it is surely on the disk yet.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{TEMPORARY_DIGITS, TEMPORARY_PREFIX};
+use crate::disk::{TEMPORARY_DIGITS, TEMPORARY_PREFIX};
 
 /// Nobody has touched its name for so long either: an exchange leaves the old file there for a moment.
 const STILL: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{MAX_DEPTH, too_deep};
+use crate::document::{MAX_DEPTH, too_deep};
 use crate::error::{Error, Result};
 
 /// Up to so many fields each is compared with each, which is faster than sorting them; our own documents have fewer.

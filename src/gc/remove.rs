@@ -1,11 +1,12 @@
 //! The removal itself. Each step leaves a state that is one of somebody's: the round is there, or it is not.
 
-use super::{Gc, gone, named, open};
 use crate::disk::{self, Lock, TEMPORARY_PREFIX};
 use crate::error::{Error, Result};
+use crate::gc::{Gc, gone, named, open};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::{Folder, WorkflowLock, list};
-use crate::run::{claim, costs};
+use crate::run::claim;
+use crate::run::money::costs;
 
 /// What askbox keeps of an attempt.
 const OF_AN_ATTEMPT: [&str; 7] = ["run.json", "events.jsonl", "stderr.log", "supervisor.log", "answer.txt", "stop.json", "control"];

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Gc, named, open};
 use crate::disk::Lock;
 use crate::error::Result;
+use crate::gc::{Gc, named, open};
 use crate::id::{QuestionId, RoundId};
-use crate::mailbox::question::Closed;
+use crate::mailbox::documents::question::Closed;
 use crate::mailbox::{Folder, Question, WorkflowLock, intake, list};
-use crate::run::record::{self, Claimant};
+use crate::run::claim::record::{self, Claimant};
 use crate::time::Time;
 
 /// What goes of a workflow.

@@ -4,16 +4,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::answer::{self, Answer, AnswerValue, Outcome};
-use super::audit::{self, Entry};
-use super::intake::{SETTLE, age, check_name, is_over, modified, quarantine, read_pending, read_round_file, round_of};
-use super::layout::{Folder, Mailbox, WorkflowLock};
-use super::question::{Question, QuestionDocument};
-use super::{timers, validate};
-use crate::checkpoint;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::answer::{self, Answer, AnswerValue, Outcome};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::documents::{checkpoint, validate};
+use crate::mailbox::intake::{SETTLE, age, check_name, is_over, modified, quarantine, read_pending, read_round_file, round_of};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::timers;
 use crate::time;
 
 /// What lies in `answered/`.

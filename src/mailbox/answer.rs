@@ -10,17 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::adopt;
-use super::audit::{self, Entry};
-use super::close;
-use super::intake;
-use super::layout::{Folder, Mailbox, WorkflowLock};
-use super::question::{Question, QuestionDocument};
-use super::validate;
-use crate::checkpoint;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::documents::{checkpoint, validate};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::{adopt, close, intake};
 use crate::time::{self, Time};
 
 /// `by` of an answer that nobody gave: the asker's default applied.

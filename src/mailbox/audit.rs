@@ -5,10 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::{Mailbox, WorkflowLock};
 use crate::disk::{self, Lock};
 use crate::document;
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::layout::{Mailbox, WorkflowLock};
 use crate::time::{self, Time};
 
 /// Bytes after which the file is rotated.

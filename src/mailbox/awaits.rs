@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::layout::{Folder, Mailbox, WorkflowLock};
 use crate::disk::{self, Lock};
 use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::time::Time;
 
 /// The largest await, in bytes.

@@ -1,16 +1,14 @@
 //! The ends of a round. A pending one's document first says how it ended (durable, in place), then one rename into `closed/`
 //! makes it so; a claimed one's the same, with fewer syncs. A crash between the two is completed at the next look.
 
-use super::answer::{Answer, AnswerValue};
-use super::audit::{self, Entry};
-use super::intake;
-use super::layout::{Folder, Mailbox, WorkflowLock};
-use super::list;
-use super::question::{Closed, Closing, OnExpiry, QuestionDocument};
-use super::timers;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::answer::{Answer, AnswerValue};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{Closed, Closing, OnExpiry, QuestionDocument};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::{intake, list, timers};
 use crate::time::{self, Time};
 
 /// A round, wherever it lies.

@@ -7,15 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::audit::{self, Entry};
-use super::layout::{Folder, Mailbox, WorkflowLock};
-use super::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
-use super::{close, timers, validate};
-use crate::checkpoint;
 use crate::disk::{self, Placed};
 use crate::document::{self, Document};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::documents::{checkpoint, validate};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::{close, timers};
 use crate::time::{self, Time};
 
 /// How long an unreadable file may stay unchanged before it is quarantined, and an unanswered `answered/` file before it is undone.

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::layout::{Folder, Mailbox};
-use super::{awaits, intake, list, workflow};
 use crate::error::Result;
 use crate::id::WorkflowId;
+use crate::mailbox::documents::workflow;
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::{awaits, intake, list};
 use crate::time::Time;
 
 /// The longest line of ancestors that is followed: a damaged record must not lead us round and round.

@@ -1,10 +1,10 @@
 //! Names in folders. Bodies are read when they are needed.
 
-use super::intake;
-use super::layout::{Folder, Mailbox};
-use super::question::QuestionDocument;
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::intake;
+use crate::mailbox::layout::{Folder, Mailbox};
 
 /// Every name in a folder but the hidden ones; a folder that is missing is empty.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {

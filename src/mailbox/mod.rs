@@ -5,17 +5,16 @@ pub mod answer;
 pub mod audit;
 pub mod awaits;
 pub mod close;
+pub mod documents;
 pub mod intake;
 pub mod layout;
 pub mod lineage;
 pub mod list;
-pub mod options;
 pub mod post;
-pub mod question;
+#[cfg(feature = "relaunch")]
+pub mod presence;
 pub mod timers;
-pub mod validate;
-pub mod workflow;
 
 pub use answer::{Answer, AnswerValue, Outcome};
+pub use documents::question::{Question, QuestionDocument};
 pub use layout::{Folder, Mailbox, WorkflowLock};
-pub use question::{Question, QuestionDocument};

@@ -1,15 +1,14 @@
 //! Posting: one durable file. The no-replace link into `pending/` decides every race.
 
-use super::audit::{self, Entry};
-use super::close;
-use super::intake;
-use super::layout::{Folder, Mailbox};
-use super::question::{Closed, MAX_QUESTION, Question, QuestionDocument};
-use super::{timers, validate};
 use crate::disk::{self, Placed};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{Closed, MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::documents::validate;
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::{close, intake, timers};
 use crate::time;
 
 /// What to do when another question of the workflow is pending.

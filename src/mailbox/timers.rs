@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
-use super::layout::{Folder, Mailbox};
-use super::question::Question;
 use crate::disk;
 use crate::error::Result;
 use crate::id::RoundId;
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::layout::{Folder, Mailbox};
 use crate::time::{self, Time};
 
 /// What is due.

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::program;
-use super::relaunch::foreground::on_hangup;
+use crate::disk::hints::Hints;
 use crate::error::{Error, Result};
-use crate::hints::Hints;
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::record;
-use crate::run::status::{Standing, Status};
+use crate::run::claim::record;
+use crate::run::view::status::{Standing, Status};
+use crate::surface::program;
+use crate::surface::relaunch::foreground::on_hangup;
 use crate::text;
 
 /// The shortest time between two drawings.

@@ -1,37 +1,14 @@
-//! What people touch. These rooms only call the ones below.
+//! What people touch. These rooms only call the ones below; each program has one.
 
-#[cfg(feature = "askbox")]
-pub mod agents;
-pub mod answering;
 pub mod args;
-pub mod ask_user;
+pub mod ask_answer;
+pub mod ask_post;
 #[cfg(feature = "askbox")]
-pub mod claude_md;
-#[cfg(feature = "askbox")]
-pub mod demo;
-#[cfg(feature = "askbox")]
-pub mod doctor;
-pub mod edit;
-#[cfg(feature = "askbox")]
-pub mod gc;
-#[cfg(feature = "inbox")]
-pub mod inbox;
-#[cfg(feature = "askbox")]
-pub mod init;
-pub mod listing;
+pub mod askbox;
+
 #[cfg(feature = "relaunch")]
 pub mod live;
-pub mod posting;
 pub mod program;
-pub mod receipt;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;
 pub mod saving;
-#[cfg(feature = "schema")]
-pub mod schema;
-#[cfg(feature = "askbox")]
-pub mod service_files;
-pub mod show;
-#[cfg(feature = "askbox")]
-pub mod tree;
-pub mod wait;

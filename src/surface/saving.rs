@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::args::checkpoint::Save;
-use super::program;
-use crate::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
 use crate::error::{Error, Result};
+use crate::mailbox::documents::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
+use crate::surface::args::checkpoint::Save;
+use crate::surface::program;
 use crate::text;
 
 /// The flags, on top of a file or standard input where there are no flags.

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::Watch;
 use crate::chain::wake;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, awaits};
-use crate::run::record::Run;
+use crate::run::claim::record::Run;
+use crate::watch::Watch;
 
 impl Watch<'_> {
     /// Tells whoever waits for the workflows that something happened to.

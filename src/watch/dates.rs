@@ -1,12 +1,12 @@
 //! Dates that are due: expiries, reminders, next attempts.
 
-use super::Watch;
 use crate::error::Result;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::close::{self, Expiry};
 use crate::mailbox::intake;
 use crate::mailbox::timers::{self, Due, Timer};
 use crate::time;
+use crate::watch::Watch;
 
 /// The pause after which what failed is tried again.
 const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(10);

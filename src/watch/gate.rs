@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::Watch;
-use super::breaker::{Breaker, Change, Permit, Settings};
-use super::shared::Shared;
 use crate::config::Config;
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::budget::Day;
-use crate::run::record::{self, Claimant, Run, State};
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::money::budget::Day;
 use crate::time::{self, Time};
+use crate::watch::Watch;
+use crate::watch::breaker::{Breaker, Change, Permit, Settings};
+use crate::watch::shared::Shared;
 
 /// When to look again at a probe that another watcher runs.
 const PROBE_LOOK: Duration = Duration::from_secs(1);

@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::summary::{self, Summary};
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
-use crate::run::record::{Run, State};
+use crate::run::claim::record::{Run, State};
+use crate::watch::summary::{self, Summary};
 
 /// The shortest time between two looks.
 const PACE: Duration = Duration::from_secs(1);

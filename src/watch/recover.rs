@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use super::{Input, Watch};
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Folder;
 use crate::mailbox::timers::{Due, Timer};
-use crate::run::record;
-use crate::run::recovery::{self, Recovered};
+use crate::run::claim::record;
+use crate::run::claim::recovery::{self, Recovered};
 use crate::time;
+use crate::watch::{Input, Watch};
 
 /// A claim this young is its claimer's to launch, not ours to recover.
 const CLAIM_GRACE: Duration = Duration::from_secs(3);

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use super::breaker::Breaker;
 use crate::disk::{self, Lock};
 use crate::document::{Document, SCHEMA_VERSION};
 use crate::error::Result;
 use crate::mailbox::Mailbox;
+use crate::watch::breaker::Breaker;
 
 /// The largest `breaker.json`, in bytes.
 const MAX_BREAKER: u64 = 4 << 20;

@@ -4,13 +4,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{Input, Watch};
 use crate::disk::Lock;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
+use crate::run::claim::record::{self, Run};
 use crate::run::claim::{Begun, Claim};
-use crate::run::detach;
-use crate::run::record::{self, Run};
+use crate::run::process::detach;
+use crate::watch::{Input, Watch};
 
 /// How long the operator's notification program may take.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(30);
@@ -102,7 +102,7 @@ impl Watch<'_> {
                 let bytes = document.to_bytes();
                 let stdin = child.stdin.take();
                 std::thread::spawn(move || {
-                    let process = crate::run::processes::Process::hold(child.id());
+                    let process = crate::run::process::processes::Process::hold(child.id());
                     std::thread::spawn(move || {
                         use std::io::Write;
                         let _ = stdin.map(|mut s| s.write_all(&bytes));

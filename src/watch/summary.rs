@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::breaker::{Permit, State};
-use super::gate::Money;
-use super::{presence, shared};
 use crate::config::Config;
 use crate::error::Result;
-use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::costs;
-use crate::run::status::{self, Standing};
+use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::run::money::costs;
+use crate::run::view::status::{self, Standing};
 use crate::time::{self, Time};
+use crate::watch::breaker::{Permit, State};
+use crate::watch::gate::Money;
+use crate::watch::shared;
 
 /// Everything at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use super::{Input, Left, Options};
+use crate::disk::hints::{Hint, Hints};
 use crate::error::{Error, Result};
-use crate::hints::{Hint, Hints};
 use crate::mailbox::{Folder, Mailbox};
+use crate::watch::{Input, Left, Options};
 
 /// How long at most until it is looked for again, where no event comes: an unmount sends none.
 const LOOK: Duration = Duration::from_secs(30);

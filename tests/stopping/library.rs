@@ -3,9 +3,10 @@
 use super::*;
 use askbox::config::{Config, Runner};
 use askbox::mailbox::Mailbox;
-use askbox::run::record::{self, Run, State};
-use askbox::run::stream::Stream;
-use askbox::run::{launch, task};
+use askbox::run::claim::record::{self, Run, State};
+use askbox::run::claim::task;
+use askbox::run::process::launch;
+use askbox::run::view::stream::Stream;
 use serde_json::json;
 
 /// A stream of a task of these steps. Everything that the tests' own environment must not decide is set in the runner.
@@ -33,7 +34,7 @@ fn dropping_the_iterator_stops_the_run_at_its_tool_boundary_and_nothing_lives_on
     let service = service();
     add_writer(&service);
     let (mailbox, run, mut stream) = stream(&service, &json!([write_steps(), {"text": "never"}]));
-    assert!(stream.any(|event| matches!(event.kind, askbox::run::events::EventKind::ToolCall { .. })));
+    assert!(stream.any(|event| matches!(event.kind, askbox::agent::events::EventKind::ToolCall { .. })));
     wait_gate(&service, "begun");
     let groups = groups(&service);
     drop(stream);

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::frontmatter::{self, Split};
-use super::tools;
-use super::yaml::{Entry, Kind};
-use super::{Agent, Finding, LONG_DESCRIPTION, Level, Scope};
+use crate::agent::definitions::frontmatter::{self, Split};
+use crate::agent::definitions::yaml::{Entry, Kind};
+use crate::agent::definitions::{Agent, Finding, LONG_DESCRIPTION, Level, Scope, tools};
 use crate::text;
 
 /// The longest name, in UTF-16 units.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::yaml::{self, Node, Problem};
+use crate::agent::definitions::yaml::{self, Node, Problem};
 
 /// A file's parts.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Lists of tools, as agent files write them.
 
-use super::yaml::{Kind, Node};
+use crate::agent::definitions::yaml::{Kind, Node};
 
 /// The tools that claude has, or had: names that agent files hold.
 const KNOWN: [&str; 50] = [

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::wire::Raw;
+use crate::agent::stream::wire::Raw;
 
 /// Largest JSON value parsed into memory, in bytes of its text.
 pub(super) const EXACT_LIMIT: usize = 256 << 10;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::bounded::{head, tail};
 use crate::agent::events::ToolSummary;
+use crate::agent::stream::bounded::{head, tail};
 
 /// Tool calls remembered with their results.
 const CALLS: usize = 64;

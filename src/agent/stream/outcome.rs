@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::bounded;
-use super::wire::{self, Raw};
 use crate::agent::events::Tokens;
+use crate::agent::stream::bounded;
+use crate::agent::stream::wire::{self, Raw};
 
 /// How a turn ended, and what it took.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
-use super::*;
 use crate::agent::events::{EventWriter, LINE_LIMIT, Tokens};
-use crate::agent::lines::{Limits, Lines};
+use crate::agent::stream::lines::{Limits, Lines};
+use crate::agent::stream::*;
 
 macro_rules! stream {
     ($name:literal) => {

@@ -8,3 +8,5 @@ pub mod ask_post;
 #[cfg(feature = "askbox")]
 pub mod askbox;
 pub mod checkpoint;
+#[cfg(feature = "relaunch")]
+pub mod relaunch;

@@ -6,30 +6,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::agent::chain_signals::{Signal, quoted};
 use crate::chain::bounds::{self, Bounds};
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, View};
 use crate::chain::{tree, wake};
 use crate::config::{self, Config};
+use crate::disk::hints::Bell;
 use crate::error::{Error, Result};
-use crate::hints::Bell;
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::{End, Ended, Join};
-use crate::mailbox::{Folder, Mailbox, close};
-use crate::run::budget::Allowance;
+use crate::mailbox::{Folder, Mailbox, close, presence};
 use crate::run::claim;
-use crate::run::detach;
-use crate::run::ending::Ending;
-use crate::run::launch::BASH_TIMEOUT;
-use crate::run::record::{Claimant, Run};
-use crate::run::recovery::{self, Recovered};
-use crate::run::status;
-use crate::run::task::{self, Task};
-use crate::signals::{Signal, quoted};
+use crate::run::claim::ending::Ending;
+use crate::run::claim::record::{Claimant, Run};
+use crate::run::claim::recovery::{self, Recovered};
+use crate::run::claim::task::{self, Task};
+use crate::run::money::budget::Allowance;
+use crate::run::process::detach;
+use crate::run::process::launch::BASH_TIMEOUT;
+use crate::run::view::status;
 use crate::surface::program;
 use crate::time;
 use crate::watch::gate::Money;
-use crate::watch::presence;
 
 /// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
 const PATIENCE: Duration = Duration::from_secs(9 * 60);
@@ -170,7 +169,7 @@ fn patience(given: Option<&str>) -> Result<Duration> {
 fn task(mailbox: &Mailbox, args: &Spawn, child: &WorkflowId, parent: Option<&WorkflowId>) -> Result<Task> {
     let here = std::env::current_dir().ok();
     let parents = match parent {
-        Some(parent) => crate::mailbox::workflow::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
+        Some(parent) => crate::mailbox::documents::workflow::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
         None => None,
     };
     let real = |dir: &Path| dir.canonicalize().ok();

@@ -6,25 +6,24 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::foreground::{StopSignals, foreground};
 use crate::agent::events::EventKind;
 use crate::config::{self, Config};
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::claim::recovery::{self, Recovered};
+use crate::run::claim::task::{self, Task};
 use crate::run::claim::{self, Refused};
-use crate::run::detach;
-use crate::run::failure::Class;
-use crate::run::record::{self, Claimant, Run, State};
-use crate::run::recovery::{self, Recovered};
-use crate::run::status::{self, Standing};
-use crate::run::stop::{self, Stop};
-use crate::run::supervisor::{self, Attempt};
-use crate::run::tail::Lines;
-use crate::run::task::{self, Task};
-use crate::run::{processes, prompt};
+use crate::run::process::{detach, processes, prompt};
+use crate::run::supervise::failure::Class;
+use crate::run::supervise::stop::{self, Stop};
+use crate::run::supervise::supervisor::{self, Attempt};
+use crate::run::view::status::{self, Standing};
+use crate::run::view::tail::Lines;
 use crate::surface::program;
+use crate::surface::relaunch::foreground::{StopSignals, foreground};
 use crate::time::{self, Span};
 
 /// `relaunch ID`: claims the answer and supervises the run here, or goes on with a run that was stopped. Ctrl-C stops it and

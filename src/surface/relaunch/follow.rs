@@ -1,14 +1,14 @@
 //! Reading along: the events of a workflow's newest run, as words or as JSON Lines, over all its attempts. Every line is printed
 //! once; following ends with the run.
 
-use super::foreground::on_hangup;
 use crate::agent::events::{Event, EventKind};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Mailbox, close};
-use crate::run::record;
-use crate::run::tail::{Next, RoundEvents};
+use crate::run::claim::record;
+use crate::run::view::tail::{Next, RoundEvents};
 use crate::surface::program;
+use crate::surface::relaunch::foreground::on_hangup;
 use crate::text;
 
 /// `relaunch events` and `relaunch logs`.

@@ -7,19 +7,18 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::follow;
 use crate::agent::events::Event;
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
-use crate::run::ladder::Request;
-use crate::run::lookout::{self, Lookout, Signals, Source};
-use crate::run::processes;
-use crate::run::record::{Run, State};
-use crate::run::supervisor::{self, Attempt, Stopper};
-use crate::run::tail::Lines;
-use crate::text;
-use crate::time;
+use crate::run::claim::record::{Run, State};
+use crate::run::process::lookout::{self, Lookout, Signals, Source};
+use crate::run::process::processes;
+use crate::run::supervise::ladder::Request;
+use crate::run::supervise::supervisor::{self, Attempt, Stopper};
+use crate::run::view::tail::Lines;
+use crate::surface::relaunch::follow;
+use crate::{text, time};
 
 /// How long a reader that takes nothing may hold up the end of a run that was stopped.
 const READER_PATIENCE: Duration = Duration::from_secs(5);

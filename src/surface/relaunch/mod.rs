@@ -1,6 +1,5 @@
 //! `relaunch`: its arguments, and a room for each group of its commands.
 
-pub mod args;
 pub mod chain;
 pub mod deliver;
 pub mod follow;

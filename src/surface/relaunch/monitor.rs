@@ -1,12 +1,11 @@
 //! `relaunch status --summary`, and what the state of the queue means for those who wait in it.
 
-use crate::config;
 use crate::error::Result;
 use crate::mailbox::Mailbox;
-use crate::run::status::{Standing, Status};
+use crate::run::view::status::{Standing, Status};
 use crate::surface::program;
-use crate::time;
 use crate::watch::summary::{self, Queue};
+use crate::{config, time};
 
 /// Everything at a glance.
 pub fn show(mailbox: &Mailbox, json: bool) -> Result<u8> {

@@ -1,13 +1,12 @@
 //! `relaunch status`: a table for people, JSON for programs.
 
-use super::monitor;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::status::{self, Status, View};
+use crate::run::view::status::{self, Status, View};
 use crate::surface::program;
-use crate::text;
-use crate::time;
+use crate::surface::relaunch::monitor;
+use crate::{text, time};
 
 /// One workflow, or all that are not over.
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {

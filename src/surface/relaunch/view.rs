@@ -1,11 +1,11 @@
 //! `relaunch status -f`: the same, kept up to date.
 
-use super::table;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::status::{self, Status};
+use crate::run::view::status::{self, Status};
 use crate::surface::live::{self, Picture};
+use crate::surface::relaunch::table;
 
 struct Table<'a> {
     mailbox: &'a Mailbox,

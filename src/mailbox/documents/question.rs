@@ -1,0 +1,334 @@
+//! The question document, version 1: the fields of the first sketch, and what was added since. Only `workflow_id` and one of
+//! `question` or `questions` must be there.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::document::Document;
+use crate::error::Result;
+use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
+use crate::mailbox::answer::{Answer, AnswerValue};
+use crate::mailbox::awaits::Ended;
+use crate::mailbox::documents::options::Options;
+use crate::time::{Span, Time};
+
+/// The largest question document, in bytes.
+pub const MAX_QUESTION: u64 = 1 << 20;
+
+/// The largest answered document: the question and an answer of [`crate::mailbox::answer::MAX_ANSWER`], escaped.
+pub const MAX_ANSWERED: u64 = 16 << 20;
+
+/// A question file with all of its fields, known or not.
+pub type QuestionDocument = Document<Question>;
+
+/// What kind of answer is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One of the options (or free text).
+    Choice,
+    /// Any of the options.
+    MultiChoice,
+    /// `yes` or `no`.
+    YesNo,
+    /// Free text.
+    Text,
+    /// A number.
+    Number,
+}
+
+impl Kind {
+    /// The names, for messages and help.
+    pub const NAMES: &'static str = "choice, multi_choice, yes_no, text, number";
+}
+
+/// What happens when nobody answered in time. Silence never decides: a default applies only if the asker set one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnExpiry {
+    /// The question stays open, marked overdue.
+    #[default]
+    Keep,
+    /// The asker's `default` becomes the answer, `by: "default"`.
+    Default,
+    /// The round closes as expired and nothing is relaunched.
+    Cancel,
+}
+
+/// One question of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// Its key in the answer; `q1`, `q2` … where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The text.
+    pub question: String,
+    /// A short title, as in AskUserQuestion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// The kind of answer; derived from options where it is missing.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// AskUserQuestion's name for `multi_choice`.
+    #[serde(default, rename = "multiSelect", skip_serializing_if = "std::ops::Not::not")]
+    pub multi_select: bool,
+    /// The options.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub options: Options,
+    /// Whether text beside the options is allowed; it is unless this says `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_text: Option<bool>,
+}
+
+/// A question, or a batch of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Question {
+    /// The version of the layout; 1 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<u32>,
+    /// The text for the human. May be missing in a batch.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub question: String,
+    /// The kind of answer; derived from the options where it is missing.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// The options.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub options: Options,
+    /// Whether text beside the options is allowed; it is unless this says `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_text: Option<bool>,
+    /// A batch: answered all at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Part>,
+    /// Whose question it is; equals the file's name.
+    pub workflow_id: WorkflowId,
+    /// The round. Derived from the content for hand-written files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
+    /// The checkpoint a fresh process resumes from, an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<PathBuf>,
+    /// When it was asked, RFC 3339. Free text in hand-written files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// Who asks: an agent's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
+    /// Markdown for the human.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// When the wait ends, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Time>,
+    /// What happens then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_expiry: Option<OnExpiry>,
+    /// The answer that applies on expiry, if the asker set one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<AnswerValue>,
+    /// How often to remind of it, such as `4h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remind_every: Option<Span>,
+    /// Larger comes first in the inbox; 0 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// The session that asked, as its environment told. Resumed only if we launched it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The asker's working folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// The asker's `CLAUDE_CONFIG_DIR`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+    /// The workflow in whose run this was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkflowId>,
+    /// Not a question but a task: what `relaunch run` gave its agent to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Files that the prompt of a task names: its agent may read them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<PathBuf>,
+    /// Not a question but news: how the workflows ended that this one waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Ended>,
+    /// The reply, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// How the round ended, in `closed/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closing>,
+    /// Answers that came after the round had ended: kept and shown, never run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_answers: Vec<Answer>,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Closing {
+    /// The end.
+    pub state: Closed,
+    /// When.
+    pub at: Time,
+    /// By whom.
+    pub by: String,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The ends of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Closed {
+    /// The answer (or the refusal) reached the agent.
+    Delivered,
+    /// Taken back before it was answered.
+    Withdrawn,
+    /// Nobody answered in time and the asker chose `cancel`.
+    Expired,
+    /// The asker replaced it by another question.
+    Superseded,
+    /// A parked run was given up.
+    Dropped,
+}
+
+impl Closed {
+    /// The word for it in files and messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl Part {
+    /// The key of this part's answer, `n` counted from zero.
+    #[must_use]
+    pub fn key(&self, n: usize) -> String {
+        self.id.clone().unwrap_or_else(|| format!("q{}", n + 1))
+    }
+
+    /// The kind of answer, derived from the options where none is given.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind.unwrap_or(match (self.multi_select, self.options.is_empty()) {
+            (true, _) => Kind::MultiChoice,
+            (false, false) => Kind::Choice,
+            (false, true) => Kind::Text,
+        })
+    }
+}
+
+impl Question {
+    /// The least that can be asked.
+    #[must_use]
+    pub fn new(workflow_id: WorkflowId, question: impl Into<String>) -> Self {
+        Self {
+            schema_version: Some(crate::document::SCHEMA_VERSION),
+            question: question.into(),
+            kind: None,
+            options: Options::default(),
+            free_text: None,
+            questions: Vec::new(),
+            workflow_id,
+            question_id: None,
+            checkpoint: None,
+            timestamp: None,
+            asked_by: None,
+            context: None,
+            expires_at: None,
+            on_expiry: None,
+            default: None,
+            remind_every: None,
+            priority: None,
+            session_id: None,
+            cwd: None,
+            config_dir: None,
+            parent: None,
+            prompt: None,
+            reads: Vec::new(),
+            results: Vec::new(),
+            answer: None,
+            closed: None,
+            late_answers: Vec::new(),
+        }
+    }
+
+    /// The questions to put to the human: the batch, or the one question as a batch of one.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
+        if !self.questions.is_empty() {
+            return self.questions.clone();
+        }
+        vec![Part {
+            id: None,
+            question: self.question.clone(),
+            header: None,
+            kind: self.kind,
+            multi_select: false,
+            options: self.options.clone(),
+            free_text: self.free_text,
+        }]
+    }
+
+    /// Whether several questions are asked at once.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    /// The question's first line for lists: the text, or the batch's headers.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if !self.question.is_empty() {
+            return self.question.clone();
+        }
+        self.questions.iter().map(|p| p.header.as_deref().unwrap_or(&p.question)).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// What the question is about, as a UUIDv5: the same for the same texts and options of the same workflow, whatever else
+    /// the file says. Goes into an answer as `question_hash`: it names the question that was on screen.
+    pub fn hash(&self) -> Result<Uuid> {
+        let content = (&self.workflow_id, &self.question, &self.kind, &self.options, &self.questions, &self.timestamp);
+        Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, &crate::document::to_json(&content)?))
+    }
+
+    /// The derived id of the `n`th round (from zero) with this content, for files that carry none.
+    pub fn derived_id(&self, n: u32) -> Result<QuestionId> {
+        Ok(QuestionId::from_uuid(Uuid::new_v5(&self.hash()?, &n.to_be_bytes())))
+    }
+
+    /// This question's round, if its id is known.
+    #[must_use]
+    pub fn round(&self) -> Option<RoundId> {
+        self.question_id.map(|question| RoundId { workflow: self.workflow_id.clone(), question })
+    }
+
+    /// When it was asked, if that can be read.
+    #[must_use]
+    pub fn asked_at(&self) -> Option<Time> {
+        self.timestamp.as_deref().and_then(crate::time::parse_rfc3339)
+    }
+
+    /// What happens on expiry: as the asker said; with a default and no word, the default.
+    #[must_use]
+    pub fn on_expiry(&self) -> OnExpiry {
+        self.on_expiry.unwrap_or(if self.default.is_some() { OnExpiry::Default } else { OnExpiry::Keep })
+    }
+}

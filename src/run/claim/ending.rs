@@ -1,0 +1,228 @@
+//! The end of an attempt: delivered, tried again later, or parked. A receipt is the agent's own final result, never an exit code.
+
+use std::time::Duration;
+
+use crate::agent::stream::{TurnOutcome, Verdict};
+use crate::config::Config;
+use crate::disk::{self, Placed};
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::Closed;
+use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::{Folder, Mailbox, close};
+use crate::run::claim::history::History;
+use crate::run::claim::record::{self, Record, Run, State};
+use crate::run::supervise::failure::{self, Class, Failure};
+use crate::{text, time};
+
+/// Kept of the agent's final text in `run.json`, in characters; all of it is in `events.jsonl`.
+const RESULT_TEXT: usize = 4000;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// Our session began and its final result came.
+    Delivered {
+        /// The agent's last words.
+        text: String,
+        /// US dollars of its last turn, if told.
+        cost_usd: Option<f64>,
+    },
+    /// The API is overloaded, limits the rate or cannot be reached: the session goes on later, and this was no attempt.
+    Throttled {
+        /// What happened.
+        why: String,
+        /// How long the API asked to be left alone.
+        wait: Option<Duration>,
+    },
+    /// Others may spend all that is left of the day's budget: it waits for them, and this was no attempt.
+    Held {
+        /// What happened.
+        why: String,
+    },
+    /// It may go better next time.
+    Failed {
+        /// What happened.
+        why: String,
+    },
+    /// It cannot be launched as it is.
+    Hopeless {
+        /// What happened.
+        why: String,
+    },
+    /// It will not go better by itself.
+    Refused {
+        /// Of what kind it is.
+        class: Class,
+        /// What happened.
+        why: String,
+    },
+    /// Somebody stopped it, or a limit did.
+    Interrupted {
+        /// Who or what.
+        why: String,
+        /// Of what kind the limit is, where others than this run must know.
+        class: Option<Class>,
+    },
+}
+
+impl Ending {
+    /// What the agent's verdict on its turn means for the round.
+    #[must_use]
+    pub fn of_turn(turn: &TurnOutcome) -> Self {
+        let delivered = |text: &String| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
+        let why = match &turn.verdict {
+            Verdict::Completed { text } if !turn.is_error => return delivered(text),
+            Verdict::HookStopped => return delivered(&turn.text),
+            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
+            Verdict::Completed { text } => format!("the agent ended with an error: {}", text::excerpt(text, 300)),
+            Verdict::Deferred { tool_name, .. } => {
+                format!("the agent deferred its call of {tool_name}, which this version cannot answer")
+            }
+            Verdict::ApiError { status, message, .. } => {
+                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), text::excerpt(message, 300))
+            }
+            Verdict::MaxTurns => "the agent reached its limit of turns".into(),
+            Verdict::Budget => "the agent reached its budget".into(),
+            Verdict::TooLong => "the prompt is too long for the agent".into(),
+            Verdict::ResumeUnknown => "the agent does not know the session".into(),
+            // A failure can call itself `success` there.
+            Verdict::Other { subtype, message, .. } if subtype != "success" => format!("{subtype}: {}", text::excerpt(message, 300)),
+            Verdict::Other { message, .. } => text::excerpt(message, 300),
+        };
+        match failure::of_turn(turn) {
+            Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(&turn.text, time::now().timestamp()), why },
+            Some(Class::Agent) | None => Self::Failed { why },
+            Some(class) => Self::Refused { class, why },
+        }
+    }
+
+    /// At least so long, as the stream told before it gave up.
+    #[must_use]
+    pub fn after(self, told: Option<Duration>) -> Self {
+        match self {
+            Self::Throttled { why, wait } => Self::Throttled { why, wait: wait.max(told) },
+            other => other,
+        }
+    }
+
+    /// What is remembered of it, if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        match self {
+            Self::Throttled { why, .. } => Some(Failure::new(Class::Throttled, why)),
+            Self::Held { why } => Some(Failure::new(Class::Held, why)),
+            Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
+            Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
+            Self::Refused { class, why } => Some(Failure::new(*class, why)),
+            Self::Interrupted { why, class } => class.map(|class| Failure::new(class, why)),
+            Self::Delivered { .. } => None,
+        }
+    }
+}
+
+/// Makes an ending durable: the attempt's record, then the round's folder. The caller holds the round's lock.
+pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
+    let lock = mailbox.lock(&run.workflow_id)?;
+    let round = run.round();
+    run.ended_at = Some(time::now());
+    run.retry_at = None;
+    run.failure = ending.failure();
+    match ending {
+        Ending::Delivered { text, cost_usd } => {
+            run.state = State::Delivered;
+            run.why = None;
+            run.result = Some(shorten(text));
+            run.cost_usd = run.cost_usd.or(*cost_usd);
+        }
+        Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,
+        Ending::Held { why } => throttled(mailbox, config, &mut run, why, None)?,
+        Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
+        Ending::Hopeless { why } | Ending::Refused { why, .. } => {
+            run.state = State::Parked;
+            run.why = Some(why.clone());
+        }
+        Ending::Interrupted { why, .. } => {
+            run.state = State::Interrupted;
+            run.why = Some(why.clone());
+        }
+    }
+    let why = run.why.clone().unwrap_or_default();
+    if run.state == State::Delivered {
+        // Both are on their way to the disk before either is waited for.
+        let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
+        let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None);
+        // The round's own document, durable below, says so as well.
+        record.replace_ahead()?;
+        close?.map_or(Ok(()), |close| close.commit(mailbox))?;
+        return Ok(run);
+    }
+    record::write(mailbox, &run)?;
+    match run.state {
+        State::Failed => {
+            audit::record(mailbox, Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(&why));
+            if let Some(at) = run.retry_at {
+                Timer { at, due: Due::Retry, round }.arm(mailbox)?;
+            }
+        }
+        _ => park(mailbox, &round, &why)?,
+    }
+    Ok(run)
+}
+
+/// Waits longer and longer, at least as long as the API asks, until its deadline.
+fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
+    let history = History::before(mailbox, run)?;
+    let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
+    let retry_at = later(pause);
+    let deadline = config.relaunch.throttle_deadline.0;
+    let since = history.throttled_since.or(run.ended_at).unwrap_or_else(time::now);
+    if (retry_at - since).to_std().unwrap_or_default() > deadline {
+        run.state = State::Parked;
+        run.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
+    } else {
+        run.state = State::Failed;
+        run.why = Some(why.to_owned());
+        run.retry_at = Some(retry_at);
+    }
+    Ok(())
+}
+
+fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
+    let history = History::before(mailbox, run)?;
+    let signature = run.failure.as_ref().map_or("", |f| &f.signature);
+    let (count, same) = (history.counted + 1, history.same(signature) + 1);
+    let limits = &config.relaunch;
+    run.state = State::Parked;
+    run.why = Some(if count >= limits.attempts {
+        format!("{why} (attempt {count} of {})", limits.attempts)
+    } else if limits.same_failure > 0 && same >= limits.same_failure {
+        format!("{why} (the same failure {same} times in a row)")
+    } else {
+        run.state = State::Failed;
+        run.retry_at = Some(later(limits.pause(count)));
+        why.to_owned()
+    });
+    Ok(())
+}
+
+fn later(pause: Duration) -> time::Time {
+    let pause = chrono::TimeDelta::from_std(pause).unwrap_or(chrono::TimeDelta::MAX);
+    time::now().checked_add_signed(pause).unwrap_or(time::Time::MAX_UTC)
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(RESULT_TEXT) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// `running/` → `parked/`: visible, and nobody touches it until it is retried or dropped. The caller holds the workflow's lock.
+pub fn park(mailbox: &Mailbox, round: &RoundId, why: &str) -> Result<()> {
+    if disk::rename(&mailbox.round(Folder::Running, round), &mailbox.round(Folder::Parked, round))? == Placed::Done {
+        audit::record(mailbox, Entry::of("parked", round).by("supervisor").why(why));
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! How a round's session will begin, decided once, when the round is claimed.
+
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::agent::claude;
+use crate::config::{Config, Mode};
+use crate::error::Result;
+use crate::id::{RoundId, SessionId, WorkflowId};
+use crate::mailbox::documents::workflow::{self, Workflow};
+use crate::mailbox::{Folder, Mailbox, Question};
+use crate::run::claim::record::{Begin, Claimant, Run, State};
+use crate::time;
+
+/// The first attempt for a round.
+pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId, claimant: Claimant) -> Result<Run> {
+    let known = workflow::read(mailbox, &round.workflow)?.map(|d| d.typed);
+    let (config_dir, mut why) = config_dir(config, question, known.as_ref());
+    let (cwd, cwd_why) = cwd(config, question, known.as_ref());
+    why = why.or(cwd_why);
+    let (begin, begin_why) = match claimant {
+        // Whoever takes the prompt over knows nothing of the session that asked.
+        Claimant::Prompt => (Begin::Fresh, None),
+        _ => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
+    };
+    let (runner, _) = config.runner(known.as_ref().and_then(|w| w.agent.as_deref()))?;
+    Ok(Run {
+        schema_version: crate::document::SCHEMA_VERSION,
+        workflow_id: round.workflow.clone(),
+        question_id: round.question,
+        attempt: 1,
+        claimant,
+        session_id: SessionId::generate(),
+        begin,
+        begin_why: begin_why.or(why),
+        message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
+        runner,
+        role: known.as_ref().and_then(|w| w.role.clone()),
+        model: known.as_ref().and_then(|w| w.model.clone()),
+        cwd,
+        config_dir,
+        state: State::Claimed,
+        claimed_at: time::now(),
+        started_at: None,
+        ended_at: None,
+        retry_at: None,
+        why: None,
+        failure: None,
+        result: None,
+        reserved_usd: None,
+        cost_usd: None,
+    })
+}
+
+/// Fresh or fork. Only sessions that askbox itself launched are ever forked: a subagent's Bash sees its *main* session's id,
+/// and that session may be alive in somebody's terminal.
+fn begin(
+    mailbox: &Mailbox,
+    config: &Config,
+    question: &Question,
+    known: Option<&Workflow>,
+    config_dir: Option<&Path>,
+) -> Result<(Begin, Option<String>)> {
+    let carries_checkpoint = question.checkpoint.is_some() || mailbox.document(Folder::Checkpoints, &question.workflow_id).exists();
+    // Only the session itself knows what it was waiting for.
+    let mode = if question.results.is_empty() { config.relaunch.mode } else { Mode::Resume };
+    if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
+        return Ok((Begin::Fresh, None));
+    }
+    let Some(from) = session_of_ours(mailbox, question, known)? else {
+        return Ok((
+            Begin::Fresh,
+            (mode == Mode::Resume).then(|| "fresh instead of resume: the asker's session was not launched by askbox".into()),
+        ));
+    };
+    let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    match dir.and_then(|d| claude::transcript_exists(&d, &from.to_string())) {
+        Some(_) => Ok((Begin::Fork { from }, None)),
+        None => Ok((Begin::Fresh, Some(transcript_gone(&from)))),
+    }
+}
+
+/// Why a session of ours is not forked.
+#[must_use]
+pub fn transcript_gone(from: &SessionId) -> String {
+    format!("fresh instead of resume: the transcript of session {from} is gone")
+}
+
+/// The asker's session, if our own records say that we launched it: as this workflow's, or as the one in whose run the
+/// question was asked. The question's word alone counts for nothing.
+fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workflow>) -> Result<Option<SessionId>> {
+    let own = known.and_then(|w| w.session_id);
+    match (own, question.session_id) {
+        (Some(own), None) => return Ok(Some(own)),
+        (Some(own), Some(asker)) if own == asker => return Ok(Some(own)),
+        _ => {}
+    }
+    let Some(parent) = &question.parent else { return Ok(None) };
+    let parents = workflow::read(mailbox, parent)?.and_then(|d| d.typed.session_id);
+    Ok(parents.filter(|s| question.session_id == Some(*s)))
+}
+
+/// The asker's `CLAUDE_CONFIG_DIR`, if it is the watcher's own, known from an earlier run, or named by the operator: its
+/// settings can run commands.
+fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
+    let wanted = question.config_dir.clone();
+    let trusted = |dir: &PathBuf| {
+        claude::config_dir(|n| std::env::var_os(n)).as_ref() == Some(dir)
+            || config.relaunch.config_dirs.contains(dir)
+            || known.and_then(|w| w.config_dir.as_ref()) == Some(dir)
+    };
+    match wanted {
+        Some(dir) if trusted(&dir) => (Some(dir), None),
+        Some(dir) => (
+            known.and_then(|w| w.config_dir.clone()),
+            Some(format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display())),
+        ),
+        None => (known.and_then(|w| w.config_dir.clone()), None),
+    }
+}
+
+/// The asker's working folder, if it exists and the operator allows it; else the workflow's earlier one, else home.
+fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
+    let roots = &config.relaunch.cwd_roots;
+    // By its real path: a link must not lead out of the allowed roots.
+    let allowed = |dir: &PathBuf| {
+        let real = dir.canonicalize().ok().filter(|d| d.is_dir())?;
+        (roots.is_empty() || roots.iter().any(|r| r.canonicalize().is_ok_and(|r| real.starts_with(r)))).then_some(real)
+    };
+    if let Some(dir) = question.cwd.as_ref().and_then(allowed) {
+        return (Some(dir), None);
+    }
+    let fallback = known.and_then(|w| w.cwd.as_ref()).and_then(allowed).or_else(|| crate::mailbox::layout::home().ok());
+    let why = question.cwd.as_ref().map(|dir| format!("the asker's folder {} is gone or not under relaunch.cwd_roots", dir.display()));
+    (fallback, why)
+}
+
+/// What the environment of a run says about it, for `ask-post` and `spawn` inside of it.
+#[must_use]
+pub fn environment(mailbox: &Mailbox, run: &Run) -> Vec<(&'static str, String)> {
+    let id: &WorkflowId = &run.workflow_id;
+    vec![
+        ("ASKBOX_DIR", mailbox.root().display().to_string()),
+        ("ASKBOX_WORKFLOW_ID", id.to_string()),
+        ("WORKFLOW_ID", id.to_string()),
+        ("ASKBOX_SESSION_ID", run.session_id.to_string()),
+        ("ASKBOX_RUN", run.token()),
+    ]
+}

@@ -1,0 +1,94 @@
+//! A run without a question: `relaunch run` gives an agent a prompt, as a workflow of its own. From there on it is a round like
+//! any other: it is delivered, retried, stopped, recovered and parked in the same way.
+
+use crate::config::Config;
+use crate::disk::{self, Lock, Placed};
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::{MAX_QUESTION, Question};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::claim::plan;
+use crate::run::claim::record::{self, Claimant, Run};
+
+/// The longest prompt, in bytes: the agent's CLI takes 2 MB, and the document around it has its own limit.
+pub const MAX_PROMPT: usize = (MAX_QUESTION as usize) / 2;
+
+/// What an agent is to do.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Under which id.
+    pub workflow: WorkflowId,
+    /// The prompt, word for word.
+    pub prompt: String,
+    /// Where.
+    pub cwd: Option<std::path::PathBuf>,
+    /// In whose run it was started.
+    pub parent: Option<WorkflowId>,
+    /// As which of the agents that are defined for `claude`.
+    pub role: Option<String>,
+    /// With which model.
+    pub model: Option<String>,
+    /// Files that the prompt names: the agent may read them.
+    pub reads: Vec<std::path::PathBuf>,
+}
+
+impl Task {
+    /// A prompt, and nothing else said.
+    #[must_use]
+    pub fn new(workflow: WorkflowId, prompt: impl Into<String>) -> Self {
+        Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new() }
+    }
+}
+
+/// Makes the task durable, claimed by the caller, who supervises it. If the caller dies, recovery goes on with it.
+pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
+    if task.prompt.trim().is_empty() {
+        return Err(Error::usage("the prompt is empty", "name a file with the prompt, or `-` for standard input"));
+    }
+    if task.prompt.len() > MAX_PROMPT {
+        return Err(Error::invalid(
+            "prompt",
+            format!("is {} bytes long, the limit is {MAX_PROMPT}", task.prompt.len()),
+            "put the bulk into a file and name its path in the prompt",
+        ));
+    }
+    let lock = mailbox.lock(&task.workflow)?;
+    if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == task.workflow) {
+        return Err(Error::conflict(
+            format!("{} has a run already (round {})", task.workflow, busy.question),
+            format!("read along: relaunch logs -f {}", task.workflow),
+        ));
+    }
+    let round = RoundId { workflow: task.workflow.clone(), question: QuestionId::generate() };
+    let question = Question {
+        question_id: Some(round.question),
+        timestamp: Some(crate::time::rfc3339(crate::time::now())),
+        cwd: task.cwd,
+        config_dir: std::env::var_os(crate::agent::claude::CONFIG_DIR).filter(|v| !v.is_empty()).map(Into::into),
+        parent: task.parent,
+        prompt: Some(task.prompt.clone()),
+        reads: task.reads,
+        ..Question::new(task.workflow, crate::text::excerpt(&task.prompt, 200))
+    };
+    let mut run = plan::first(mailbox, config, &question, &round, Claimant::Supervisor)?;
+    run.role = task.role.or(run.role);
+    run.model = task.model.or(run.model);
+    disk::touch_folder(&mailbox.runs_of(&round))?;
+    let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
+    // The attempt first: once the document lies in running/, recovery may find it.
+    record::create(mailbox, &run)?;
+    workflow::update(mailbox, &lock, |w| {
+        w.parent = w.parent.take().or_else(|| question.parent.clone());
+        (w.role, w.model) = (run.role.clone(), run.model.clone());
+        w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
+        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
+    })?;
+    if disk::create(&mailbox.round(Folder::Running, &round), &Document::new(question)?.to_bytes())? == Placed::Taken {
+        return Err(Error::conflict(format!("{round} exists already"), "repeat the command"));
+    }
+    audit::record(mailbox, Entry::of("started", &round).by("relaunch run"));
+    Ok(run)
+}

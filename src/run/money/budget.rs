@@ -1,0 +1,185 @@
+//! What a launch may spend.
+//!
+//! A limit is checked before each launch, and what is left of it goes along as `--max-budget-usd`, which counts one process's
+//! spending alone. The rounds of a workflow go in order, so a workflow's limit is only ever spent by one run at a time. The day's
+//! limit is shared: under `locks/costs` a run reserves its part in its own `run.json` before it launches. The reservation is good
+//! as long as the run's lock is held, so it ends with the run, however that dies; what was spent of it is booked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::agent::claude::Invocation;
+use crate::config::Config;
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::claim::ending::Ending;
+use crate::run::claim::record::{self, Run, State};
+use crate::run::money::costs;
+use crate::run::money::used::Tree;
+use crate::run::supervise::failure::Class;
+use crate::time::{self, Time};
+
+const DAY: &str = "limits.day_cost";
+const TREE_COST: &str = "limits.tree_cost";
+const TREE_TIME: &str = "limits.tree_time";
+const MAX_BUDGET: &str = "--max-budget-usd";
+pub(crate) const MAX_TURNS: &str = "--max-turns";
+
+/// Whether the operator's own arguments set an option.
+pub(crate) fn says(call: &Invocation, option: &str) -> bool {
+    call.args.iter().any(|a| a.to_string_lossy().starts_with(option))
+}
+
+/// How much of the day's limit is gone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Day {
+    /// The limit.
+    pub limit: f64,
+    /// Booked.
+    pub spent: f64,
+    /// Not spent yet, and set aside for live runs.
+    pub reserved: f64,
+    /// How many live runs hold a reservation.
+    pub runs: usize,
+}
+
+impl Day {
+    /// Right now, as others have left it; `None` where no limit is set.
+    pub fn of(mailbox: &Mailbox, config: &Config, now: Time, but: Option<&RoundId>) -> Result<Option<Self>> {
+        let limit = config.limits.day_cost;
+        if limit <= 0.0 {
+            return Ok(None);
+        }
+        let mut held = Vec::new();
+        for round in list::round_names(mailbox, Folder::Running).filter(|r| but != Some(r)) {
+            if Lock::is_held(&record::lock_path(mailbox, &round))?
+                && let Some(run) = record::latest(mailbox, &round)?
+                && matches!(run.state, State::Claimed | State::Running)
+            {
+                held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+            }
+        }
+        // After the reservations: what is booked meanwhile counts twice rather than not at all.
+        let booked = costs::of_day_by_attempt(mailbox, now)?;
+        let left = |(attempt, usd): &((RoundId, u32), f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
+        let spent = booked.values().fold(0.0, |all, usd| all + usd);
+        Ok(Some(Self { limit, spent, reserved: held.iter().map(left).fold(0.0, |all, usd| all + usd), runs: held.len() }))
+    }
+
+    /// Neither spent nor set aside.
+    #[must_use]
+    pub fn free(&self) -> f64 {
+        self.limit - self.spent - self.reserved
+    }
+}
+
+fn lock_path(mailbox: &Mailbox) -> PathBuf {
+    mailbox.lock_file("costs")
+}
+
+/// What a launch may spend.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Allowance {
+    /// The limit on money that leaves the least: its key, its value, and what is left of it.
+    tightest: Option<(&'static str, f64, f64)>,
+    /// The limit on the tree's time, and what is left of it.
+    time: Option<(Duration, Duration)>,
+    /// The day's limit is not spent, but others may spend all that is left.
+    held: bool,
+}
+
+impl Allowance {
+    /// Of this attempt, right now; its part of the day's limit is reserved. Reads nothing where no limit is set.
+    pub fn take(mailbox: &Mailbox, config: &Config, run: &mut Run) -> Result<Self> {
+        let limits = &config.limits;
+        let mut left = Vec::new();
+        let mut of_the_run = None;
+        if limits.run_cost > 0.0 {
+            let rest = limits.run_cost - costs::of_round(mailbox, &run.round())?.unwrap_or(0.0);
+            left.push(("limits.run_cost", limits.run_cost, rest));
+            of_the_run = Some(rest);
+        }
+        if limits.workflow_cost > 0.0 {
+            left.push((
+                "limits.workflow_cost",
+                limits.workflow_cost,
+                limits.workflow_cost - costs::of_workflow(mailbox, &run.workflow_id)?,
+            ));
+        }
+        let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
+        left.extend(tree.tightest);
+        let least = |left: &[(&'static str, f64, f64)]| left.iter().copied().min_by(|a, b| a.2.total_cmp(&b.2));
+        let mut held = false;
+        if limits.day_cost > 0.0 && least(&left).is_none_or(|(.., rest)| rest > 0.0) {
+            let _lock = Lock::acquire(&lock_path(mailbox))?;
+            if let Some(day) = Day::of(mailbox, config, time::now(), Some(&run.round()))? {
+                let slots = config.relaunch.max_concurrent.saturating_sub(day.runs).max(1);
+                // A run that has no limit of its own gets an even part, so that the next one finds something as well.
+                let part = of_the_run.map_or(day.free() / slots as f64, |rest| rest.min(day.free()));
+                left.push((DAY, day.limit, part));
+                held = day.spent < day.limit && day.free() <= 0.0;
+                run.reserved_usd = least(&left).map(|(.., rest)| rest).filter(|rest| *rest > 0.0);
+                record::write(mailbox, run)?;
+            }
+        }
+        Ok(Self { tightest: least(&left), held, ..tree })
+    }
+
+    /// What the tree that a workflow belongs to may still use. Reads nothing where no limit is set.
+    pub fn of_tree(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Self> {
+        let (cost, time) = (config.limits.tree_cost, config.limits.tree_time.0);
+        if cost <= 0.0 && time.is_zero() {
+            return Ok(Self::default());
+        }
+        let tree = Tree::of(mailbox, workflow)?;
+        let tightest = if cost > 0.0 { Some((TREE_COST, cost, cost - tree.cost(mailbox)?)) } else { None };
+        let time = if time.is_zero() { None } else { Some((time, time.saturating_sub(tree.time(mailbox)?))) };
+        Ok(Self { tightest, time, held: false })
+    }
+
+    /// How long the tree may still be at work.
+    #[must_use]
+    pub fn time(&self) -> Option<Duration> {
+        self.time.map(|(_, left)| left)
+    }
+
+    /// Why nothing may be launched.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Ending> {
+        if let Some((limit, _)) = self.time.filter(|(_, left)| left.is_zero()) {
+            let why = format!("nothing is left of {TREE_TIME} = {} for its whole tree", time::human(limit));
+            return Some(Ending::Refused { class: Class::Tree, why });
+        }
+        let (key, limit, _) = self.tightest.filter(|(.., left)| *left <= 0.0)?;
+        Some(match key {
+            DAY if self.held => Ending::Held { why: format!("all that is left of {key} = {limit} USD is set aside for runs at work") },
+            TREE_COST => Ending::Refused { class: Class::Tree, why: format!("nothing is left of {key} = {limit} USD for its whole tree") },
+            _ => Ending::Refused { class: Class::Budget, why: format!("nothing is left of {key} = {limit} USD") },
+        })
+    }
+
+    /// Tells the agent its limits; its money only where the operator's own arguments do not.
+    #[must_use]
+    pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
+        if let Some((.., left)) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
+            // Rounded down (but for what binary fractions lose): together they must not be more than there is.
+            call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6 + 1e-3).floor().max(1.0) / 1e6)]);
+        }
+        call.extra_args(turns.map(|turns| format!("{MAX_TURNS}={turns}")))
+    }
+
+    /// Says which limit it was where the agent ran into it.
+    #[must_use]
+    pub fn named(&self, ending: Ending) -> Ending {
+        match (ending, self.tightest) {
+            (Ending::Refused { class: Class::Budget, why }, Some((key, limit, left))) if left > 0.0 => {
+                let part = if key == DAY { "its part was" } else { "of which were left" };
+                let class = if key == TREE_COST { Class::Tree } else { Class::Budget };
+                Ending::Refused { class, why: format!("{why}: {key} = {limit} USD, {part} {left:.4}") }
+            }
+            (other, _) => other,
+        }
+    }
+}

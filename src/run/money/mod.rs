@@ -1,0 +1,5 @@
+//! What runs cost, and what they may cost.
+
+pub mod budget;
+pub mod costs;
+pub mod used;

@@ -1,0 +1,316 @@
+//! What a run is doing right now, derived from its events; the one place where that is decided.
+
+use std::fmt;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::agent::events::{Event, EventKind, Tokens};
+
+/// What a run is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum LiveState {
+    /// Launched; no session yet.
+    #[default]
+    Starting,
+    /// The model works.
+    Thinking,
+    /// The tool that was called last and has not answered.
+    Tool {
+        /// The tool.
+        name: String,
+        /// When it was called.
+        since: DateTime<Utc>,
+    },
+    /// The agent waits before it calls its API again.
+    Throttled {
+        /// HTTP status; absent when there was no response.
+        status: Option<u16>,
+        /// Which retry comes next, from 1.
+        retry: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+    },
+    /// Nothing has come from the agent since then.
+    Silent {
+        /// When its last sign of life came.
+        since: DateTime<Utc>,
+    },
+    /// A question of the run waits for its answer.
+    Asking,
+    /// The last turn ended by itself.
+    Finished,
+    /// It was stopped.
+    Interrupted,
+    /// It waits for somebody to retry it.
+    Parked,
+}
+
+impl LiveState {
+    /// The state in words at that moment: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
+    pub fn at(&self, now: DateTime<Utc>) -> impl fmt::Display {
+        Shown { state: self, now }
+    }
+}
+
+impl LiveState {
+    /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Thinking => "thinking",
+            Self::Tool { .. } => "tool",
+            Self::Throttled { .. } => "throttled",
+            Self::Silent { .. } => "silent",
+            Self::Asking => "asking",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Parked => "parked",
+        }
+    }
+}
+
+struct Shown<'a> {
+    state: &'a LiveState,
+    now: DateTime<Utc>,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A clock that was set back must not show a negative age.
+        let age = |since: &DateTime<Utc>| (self.now - since).num_seconds().max(0);
+        match self.state {
+            LiveState::Starting => f.write_str("starting"),
+            LiveState::Thinking => f.write_str("thinking"),
+            LiveState::Tool { name, since } => write!(f, "tool:{name} ({}s)", age(since)),
+            LiveState::Throttled { status, retry, delay_ms } => {
+                f.write_str("throttled(")?;
+                match status {
+                    Some(status) => write!(f, "{status}")?,
+                    None => f.write_str("no connection")?,
+                }
+                write!(f, ", retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
+            }
+            LiveState::Silent { since } => write!(f, "silent {}s", age(since)),
+            LiveState::Asking => f.write_str("asking"),
+            LiveState::Finished => f.write_str("finished"),
+            LiveState::Interrupted => f.write_str("interrupted"),
+            LiveState::Parked => f.write_str("parked"),
+        }
+    }
+}
+
+/// Tool calls remembered as unanswered; more at once are not expected.
+const OPEN_CALLS: usize = 256;
+
+/// The live view of a run: apply its events in order, from the first or from any later one.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    state: LiveState,
+    /// Unanswered tool calls: id, name, since.
+    open: Vec<(String, String, DateTime<Utc>)>,
+    asked: bool,
+    turns: u64,
+    tokens: Tokens,
+    cost_usd: f64,
+    session_id: Option<String>,
+    last_words: String,
+}
+
+impl Live {
+    /// Takes the next event into account.
+    pub fn apply(&mut self, event: &Event) {
+        let at = event.at;
+        self.state = match &event.kind {
+            EventKind::Started { session_id, .. } => {
+                self.session_id = Some(session_id.clone());
+                self.open.clear();
+                self.asked = false;
+                LiveState::Thinking
+            }
+            EventKind::Text { text, parent } => {
+                if parent.is_none() {
+                    self.last_words.clone_from(text);
+                }
+                self.working()
+            }
+            EventKind::ToolCall { id, name, .. } => {
+                if self.open.len() == OPEN_CALLS {
+                    self.open.remove(0);
+                }
+                self.open.push((id.clone(), name.clone(), at));
+                self.working()
+            }
+            EventKind::ToolResult { id, .. } => {
+                self.open.retain(|(open, ..)| open != id);
+                self.working()
+            }
+            EventKind::Throttled { status, retry, delay_ms, .. } => {
+                LiveState::Throttled { status: *status, retry: *retry, delay_ms: *delay_ms }
+            }
+            EventKind::Silent { seconds } => {
+                let seconds = i64::try_from(*seconds).ok().and_then(TimeDelta::try_seconds);
+                let since = seconds.and_then(|long| at.checked_sub_signed(long));
+                LiveState::Silent { since: since.unwrap_or(at) }
+            }
+            EventKind::QuestionPosted { .. } => {
+                self.asked = true;
+                LiveState::Asking
+            }
+            EventKind::Result { terminal_reason, cost_usd, tokens, turns, .. } => {
+                self.open.clear();
+                self.turns = self.turns.saturating_add(*turns);
+                self.tokens += *tokens;
+                self.cost_usd += cost_usd.unwrap_or(0.0);
+                match terminal_reason.as_deref() {
+                    Some("aborted_streaming" | "aborted_tools" | "hook_stopped") => LiveState::Interrupted,
+                    Some("tool_deferred") => LiveState::Asking,
+                    _ if self.asked => LiveState::Asking,
+                    _ => LiveState::Finished,
+                }
+            }
+            EventKind::Interrupted { .. } => LiveState::Interrupted,
+            EventKind::Parked { .. } => LiveState::Parked,
+            EventKind::Thinking { .. } => self.working(),
+            // A sign of life, but not of what it does.
+            EventKind::Raw { .. } if matches!(self.state, LiveState::Silent { .. }) => self.working(),
+            EventKind::Raw { .. } | EventKind::Note { .. } | EventKind::Permission { .. } | EventKind::Unknown => return,
+        };
+    }
+
+    fn working(&self) -> LiveState {
+        match self.open.last() {
+            Some((_, name, since)) => LiveState::Tool { name: name.clone(), since: *since },
+            None if self.session_id.is_none() => LiveState::Starting,
+            None => LiveState::Thinking,
+        }
+    }
+
+    /// From here on the events are another attempt's.
+    pub fn new_attempt(&mut self) {
+        self.state = LiveState::Starting;
+        self.session_id = None;
+        self.open.clear();
+        self.asked = false;
+    }
+
+    /// The tool that was called last and has not answered.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.open.last().map(|(_, name, _)| name.as_str())
+    }
+
+    /// What the run is doing.
+    pub fn state(&self) -> &LiveState {
+        &self.state
+    }
+
+    /// API round trips of all finished turns.
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// Tokens of all finished turns.
+    pub fn tokens(&self) -> Tokens {
+        self.tokens
+    }
+
+    /// US dollars of all finished turns, as far as the agent told.
+    pub fn cost_usd(&self) -> f64 {
+        self.cost_usd
+    }
+
+    /// The session, once it began.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
+    /// What the main agent said last.
+    pub fn last_words(&self) -> &str {
+        &self.last_words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies the events one second apart and tells the state `later` seconds after the last.
+    fn shown(later: i64, events: &[&str]) -> String {
+        let start = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let (mut live, mut at) = (Live::default(), start);
+        for (n, body) in events.iter().enumerate() {
+            at = start + TimeDelta::seconds(n as i64);
+            let kind = serde_json::from_str(body).unwrap();
+            live.apply(&Event { seq: n as u64 + 1, at, kind });
+        }
+        live.state().at(at + TimeDelta::seconds(later)).to_string()
+    }
+
+    const STARTED: &str = r#"{"type":"started","session_id":"s"}"#;
+    const BASH: &str = r#"{"type":"tool_call","id":"a","name":"Bash","input":{}}"#;
+    const READ: &str = r#"{"type":"tool_call","id":"b","name":"Read","input":{}}"#;
+    const READ_DONE: &str = r#"{"type":"tool_result","id":"b","is_error":false,"text":"","bytes":0}"#;
+    const BASH_DONE: &str = r#"{"type":"tool_result","id":"a","is_error":false,"text":"","bytes":0}"#;
+    const DONE: &str = r#"{"type":"result","is_error":false,"text":"","terminal_reason":"completed"}"#;
+    const ASKED: &str = r#"{"type":"question_posted","workflow_id":"w","question_id":"q"}"#;
+    const SILENT: &str = r#"{"type":"silent","seconds":40}"#;
+    const RAW: &str = r#"{"type":"raw","what":"x","bytes":1}"#;
+
+    #[test]
+    fn a_run_starts_thinks_uses_tools_and_finishes() {
+        assert_eq!(shown(0, &[]), "starting");
+        assert_eq!(shown(0, &[STARTED]), "thinking");
+        assert_eq!(shown(12, &[STARTED, BASH]), "tool:Bash (12s)");
+        assert_eq!(shown(0, &[STARTED, BASH, READ]), "tool:Read (0s)");
+        assert_eq!(shown(1, &[STARTED, BASH, READ, READ_DONE]), "tool:Bash (3s)");
+        assert_eq!(shown(0, &[STARTED, BASH, BASH_DONE]), "thinking");
+        assert_eq!(shown(0, &[STARTED, BASH, BASH_DONE, DONE]), "finished");
+        assert_eq!(shown(0, &[STARTED, DONE, STARTED]), "thinking");
+    }
+
+    #[test]
+    fn throttling_shows_status_retry_and_delay_until_the_next_sign_of_work() {
+        let throttled = r#"{"type":"throttled","status":529,"retry":3,"delay_ms":4210,"error":"overloaded"}"#;
+        assert_eq!(shown(9, &[STARTED, throttled]), "throttled(529, retry 3, 4.2s)");
+        assert_eq!(shown(0, &[STARTED, throttled, BASH]), "tool:Bash (0s)");
+        let cut = r#"{"type":"throttled","retry":1,"delay_ms":500,"error":"unknown"}"#;
+        assert_eq!(shown(0, &[STARTED, cut, RAW]), "throttled(no connection, retry 1, 0.5s)");
+    }
+
+    #[test]
+    fn silence_counts_from_its_beginning_and_ends_with_any_sign_of_life() {
+        assert_eq!(shown(2, &[STARTED, SILENT]), "silent 42s");
+        assert_eq!(shown(0, &[STARTED, BASH, SILENT, RAW]), "tool:Bash (2s)");
+        assert_eq!(shown(0, &[SILENT, RAW]), "starting");
+    }
+
+    #[test]
+    fn a_run_that_asked_is_asking_also_after_its_turn_ended() {
+        assert_eq!(shown(0, &[STARTED, BASH, ASKED]), "asking");
+        assert_eq!(shown(0, &[STARTED, BASH, ASKED, BASH_DONE, DONE]), "asking");
+        let deferred = DONE.replace("completed", "tool_deferred");
+        assert_eq!(shown(0, &[STARTED, &deferred]), "asking");
+    }
+
+    #[test]
+    fn a_stopped_run_is_interrupted_and_a_parked_one_parked() {
+        for reason in ["aborted_tools", "aborted_streaming", "hook_stopped"] {
+            let stopped = DONE.replace("completed", reason);
+            assert_eq!(shown(0, &[STARTED, &stopped]), "interrupted");
+        }
+        assert_eq!(shown(0, &[STARTED, r#"{"type":"parked","why":"x"}"#]), "parked");
+        assert_eq!(shown(-5, &[STARTED, BASH]), "tool:Bash (0s)");
+    }
+
+    #[test]
+    fn cost_and_tokens_add_up_over_turns() {
+        let mut live = Live::default();
+        for seq in 1..=2 {
+            let kind =
+                serde_json::from_str(r#"{"type":"result","is_error":false,"text":"","cost_usd":0.5,"turns":2,"tokens":{"input":10}}"#);
+            live.apply(&Event { seq, at: DateTime::default(), kind: kind.unwrap() });
+        }
+        assert_eq!((live.cost_usd(), live.turns(), live.tokens().input), (1.0, 4, 20));
+    }
+}

@@ -1,0 +1,131 @@
+//! From words or JSON to the answer that a question asks for.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::answer::{MAX_ANSWER, Outcome};
+use crate::mailbox::close::{self, Found};
+use crate::mailbox::documents::question::Kind;
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, intake};
+use crate::surface::ask_answer::ask_user;
+use crate::surface::program;
+use crate::text;
+
+/// The most bytes of JSON in which an answer comes: every character of it may be escaped.
+pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
+
+/// The question that an answer is for: the pending one, else the last round, so that who comes late is told so.
+pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
+    match intake::read_pending(mailbox, workflow) {
+        Ok(document) => {
+            let round = intake::round_of(mailbox, &document.typed)?;
+            Ok(Found { folder: Folder::Pending, round, document })
+        }
+        Err(e) if e.is_missing_file() => close::latest_round(mailbox, workflow)
+            .ok_or_else(|| Error::not_found(format!("there is no question of {workflow}"), "see which are pending: ask-answer list")),
+        Err(e) => Err(e),
+    }
+}
+
+/// The value that the words on the command line stand for.
+pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
+    if words.is_empty() {
+        return Err(Error::usage("no answer is given", how_to_answer(question)));
+    }
+    if question.is_batch() {
+        return from_pairs(question, words);
+    }
+    let multiple = question.parts().first().is_some_and(|p| p.kind() == Kind::MultiChoice);
+    match words {
+        [word] => value_of(word).map(AnswerValue::Text),
+        words if multiple => Ok(AnswerValue::List(words.to_vec())),
+        words => {
+            let all = text::shell_quote(&text::excerpt(&words.join(" "), 60));
+            Err(Error::usage(
+                format!("{} words are given, but one value is asked for", words.len()),
+                format!("quote them: ask-answer {} {all}", question.workflow_id),
+            ))
+        }
+    }
+}
+
+fn value_of(word: &str) -> Result<String> {
+    if word == "-" { program::read_stdin_text(MAX_ANSWER as u64) } else { Ok(word.to_owned()) }
+}
+
+/// `id=value` for each question of a batch; an id that comes again adds to its list.
+fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
+    let keys: Vec<(String, Kind)> = question.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
+    let mut map = Map::new();
+    for word in words {
+        // The longest id that fits: an id may hold `=` itself.
+        let fits = |key: &str| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
+        let found = keys.iter().filter(|(key, _)| fits(key).is_some()).max_by_key(|(key, _)| key.len());
+        let Some((key, kind)) = found else {
+            let shown = text::excerpt(word, 40);
+            return Err(Error::usage(format!("`{shown}` answers none of the questions"), how_to_answer(question)));
+        };
+        let value = Value::String(value_of(fits(key).unwrap_or_default())?);
+        match map.get_mut(key) {
+            None => drop(map.insert(key.clone(), value)),
+            Some(Value::Array(items)) => items.push(value),
+            Some(earlier) if *kind == Kind::MultiChoice => *earlier = Value::Array(vec![earlier.take(), value]),
+            Some(_) => {
+                let shown = text::excerpt(key, 40);
+                return Err(Error::usage(format!("`{shown}` is answered twice"), "give one value for it"));
+            }
+        }
+    }
+    Ok(AnswerValue::Batch(map))
+}
+
+/// The command that answers this question, for a hint.
+#[must_use]
+pub fn how_to_answer(question: &Question) -> String {
+    let id = &question.workflow_id;
+    if question.is_batch() {
+        let pairs: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
+        return text::excerpt(&format!("ask-answer {id} {}", pairs.join(" ")), 300);
+    }
+    let part = question.parts().remove(0);
+    match part.kind() {
+        Kind::Choice | Kind::MultiChoice => {
+            format!("ask-answer {id} KEY, where KEY is one of: {}", text::excerpt(&part.options.keys(), 200))
+        }
+        Kind::YesNo => format!("ask-answer {id} yes, or: ask-answer {id} no"),
+        Kind::Number => format!("ask-answer {id} 42"),
+        Kind::Text => format!("ask-answer {id} 'your words', or: ask-answer edit {id}"),
+    }
+}
+
+/// An answer that comes as JSON: a plain value, or what AskUserQuestion gave back.
+pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> Result<Answer> {
+    let bad =
+        |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
+    let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is no UTF-8 (byte {})", e.valid_up_to())))?;
+    if !json.trim_start().starts_with('{') {
+        let value: Value = serde_json::from_str(json).map_err(|e| bad(format!("is no JSON: {e}")))?;
+        let value = AnswerValue::from_json(value).map_err(|e| bad(e.into()))?;
+        return Ok(Answer::value(value, by, channel));
+    }
+    // Read as a document, so that a field that comes twice and endless nesting are refused here too.
+    let document = Document::<HashMap<String, Value>>::parse(bytes)?;
+    if let Some(answers) = document.field("answers").filter(|a| a.trim_start().starts_with('{')) {
+        return ask_user::from_result(question, &document, answers, by, channel);
+    }
+    let map: Map<String, Value> = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
+    Ok(Answer::value(AnswerValue::Batch(map), by, channel))
+}
+
+/// What was decided, in a few words.
+#[must_use]
+pub fn in_words(reply: &Answer) -> String {
+    match (&reply.outcome, &reply.value) {
+        (Outcome::Declined, _) => "declined".into(),
+        (_, value) => text::excerpt(&value.as_ref().map(AnswerValue::to_text).unwrap_or_default(), 100),
+    }
+}

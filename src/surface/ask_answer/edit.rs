@@ -1,0 +1,72 @@
+//! A long answer, written in the user's own editor.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::answer::MAX_ANSWER;
+use crate::surface::program;
+use crate::text;
+
+/// What lies below this line is not part of the answer.
+const SCISSORS: &str = "------------------------ >8 ------------------------";
+
+/// Text that was written, in a file that stays until it is safe elsewhere.
+#[derive(Debug)]
+pub struct Draft {
+    /// The text.
+    pub text: String,
+    file: tempfile::TempPath,
+}
+
+impl Draft {
+    /// Keeps the text where it is, for an error's sake, and says where.
+    #[must_use]
+    pub fn keep(self) -> Option<PathBuf> {
+        self.file.keep().ok()
+    }
+}
+
+/// Keeps a text that could not be given as an answer in a file of its own, and says where.
+#[must_use]
+pub fn keep(text: &str) -> Option<PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("answer-").suffix(".md").tempfile().ok()?;
+    file.write_all(text.as_bytes()).ok()?;
+    file.into_temp_path().keep().ok()
+}
+
+/// Opens the editor on an empty answer with `below` under it as a reminder.
+pub fn write(below: &str, suffix: &str) -> Result<Draft> {
+    let folder = std::env::temp_dir();
+    let mut file = tempfile::Builder::new()
+        .prefix("answer-")
+        .suffix(suffix)
+        .permissions(std::fs::Permissions::from_mode(0o600))
+        .tempfile()
+        .io("write in", &folder)?;
+    let shown = text::printable(below);
+    write!(file, "\n{SCISSORS}\nWrite the answer above; this line and all below it are left out.\n\n{shown}").io("write in", &folder)?;
+    let file = file.into_temp_path();
+    let editor = program::env("VISUAL").or_else(|| program::env("EDITOR")).unwrap_or_else(|| "vi".into());
+    // Through a shell, as everywhere: $EDITOR may hold arguments.
+    let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&file).status();
+    if !status.io("run the editor on", &file)?.success() {
+        return Err(Error::failed(
+            format!("the editor `{}` failed; nothing was answered", text::excerpt(&editor, 60)),
+            "choose one with $EDITOR, or answer on the command line",
+        ));
+    }
+    let bytes = program::read_input(&file, MAX_ANSWER as u64)?;
+    let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is no UTF-8", "save it as UTF-8"))?;
+    let text = match all.find(SCISSORS) {
+        Some(n) => &all[..n],
+        None => &all,
+    };
+    let text = text.trim_matches(['\n', '\r']).to_owned();
+    if text.trim().is_empty() {
+        return Err(Error::failed("nothing was written, so nothing was answered", "write the answer above the line, and save"));
+    }
+    Ok(Draft { text, file })
+}

@@ -1,0 +1,5 @@
+//! `ask-post`.
+
+pub mod posting;
+pub mod receipt;
+pub mod wait;

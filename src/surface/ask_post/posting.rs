@@ -1,0 +1,114 @@
+//! Question documents as `ask-post` reads them: from a file, from the input of AskUserQuestion, one or an array of many.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::document::{self, Document, check_depth};
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::documents::checkpoint;
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument};
+use crate::surface::program;
+
+/// The most bytes of an array of questions.
+pub const MAX_BATCH: u64 = 64 << 20;
+/// The most questions of an array.
+pub const MAX_DOCUMENTS: usize = 10_000;
+
+/// A question document that may leave its workflow to the command line.
+#[derive(Serialize, Deserialize)]
+struct Unowned {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<WorkflowId>,
+}
+
+/// Reads one question document, about to be filled in. `given` is the id that the command line names; else the document's own;
+/// else `fallback`.
+pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
+    let own = document::json::<Unowned>(bytes).and_then(|document| document.workflow_id);
+    let mut document = match own.is_some() && (given.is_none() || given == own) {
+        true => QuestionDocument::parse(bytes)?,
+        false => with_owner(bytes, given, fallback)?,
+    };
+    let question = &document.typed;
+    if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
+        return Err(Error::invalid("answer", "is there before the question was posted", "leave out answer, closed and late_answers"));
+    }
+    document.about_to_change()?;
+    Ok(document)
+}
+
+/// A document that does not say itself whose it is, or that nobody can read.
+fn with_owner(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
+    let mut document = Document::<Unowned>::parse(bytes)?;
+    let id = match (given, document.typed.workflow_id.take()) {
+        (Some(given), Some(own)) if given != own => {
+            return Err(Error::invalid("workflow_id", format!("is `{own}`, not `{given}`"), "leave it out, or leave out -w"));
+        }
+        (Some(id), _) | (None, Some(id)) => id,
+        (None, None) => fallback()?,
+    };
+    document.set_field("workflow_id", &id)?;
+    QuestionDocument::parse(&document.to_bytes())
+}
+
+/// Cuts an array of questions into its elements.
+pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
+    let fix = "write a JSON array of question documents: [{…}, {…}]";
+    let text = std::str::from_utf8(bytes)
+        .map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))?;
+    check_depth(text)?;
+    let items: Vec<Box<RawValue>> =
+        serde_json::from_str(text).map_err(|e| Error::invalid("file", format!("is no JSON array: {e}"), fix))?;
+    match items.len() {
+        0 => Err(Error::invalid("file", "is an empty array", fix)),
+        n if n > MAX_DOCUMENTS => Err(Error::invalid("file", format!("holds {n} questions, the limit is {MAX_DOCUMENTS}"), "split it")),
+        _ => Ok(items),
+    }
+}
+
+/// Fills in what the environment tells of the asker, where the question does not say it.
+pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
+    let absent = |value: &Option<PathBuf>| value.is_none();
+    if question.session_id.is_none() {
+        let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));
+        // Only a hint for resuming: something that is no session id is passed over.
+        question.session_id = session.and_then(|id| id.parse().ok());
+    }
+    if absent(&question.cwd) {
+        question.cwd = std::env::current_dir().ok();
+    }
+    if absent(&question.config_dir) {
+        question.config_dir = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
+    }
+    if question.asked_by.is_none() {
+        question.asked_by = program::env("ASKBOX_ASKED_BY");
+    }
+    if question.parent.is_none() {
+        question.parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?.filter(|parent| *parent != question.workflow_id);
+    }
+    match &question.checkpoint {
+        Some(path) => check_checkpoint(path, &question.workflow_id),
+        None => {
+            let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+            if own.symlink_metadata().is_ok() {
+                check_checkpoint(&own, &question.workflow_id)?;
+                question.checkpoint = Some(own);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A question whose checkpoint cannot be read would relaunch an agent that knows nothing.
+fn check_checkpoint(path: &Path, workflow: &WorkflowId) -> Result<()> {
+    match checkpoint::read_for(path, workflow) {
+        Err(e) if e.is_missing_file() => Err(Error::not_found(
+            format!("there is no checkpoint at {}", path.display()),
+            format!("save it first: checkpoint save {workflow} < FILE"),
+        )),
+        other => other.map(drop),
+    }
+}

@@ -1,0 +1,81 @@
+//! `ask-post --wait`: the answer inline, where it comes in time.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Answer, Mailbox};
+#[cfg(feature = "relaunch")]
+use crate::mailbox::{Folder, intake};
+
+/// The right to an answer, taken before its question is posted.
+#[cfg(feature = "relaunch")]
+pub type Waiter = crate::run::claim::inline::Waiter;
+/// Without the `relaunch` feature nothing can be claimed, and nobody waits.
+#[cfg(not(feature = "relaunch"))]
+#[derive(Debug)]
+pub enum Waiter {}
+
+/// Keeps every watcher from the answer that is about to be asked for.
+///
+/// # Errors
+/// [`Error::Conflict`] where somebody waits already.
+#[cfg(feature = "relaunch")]
+pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
+    crate::run::claim::inline::begin(mailbox, workflow)
+}
+
+/// Without the `relaunch` feature nothing can be claimed.
+#[cfg(not(feature = "relaunch"))]
+pub fn begin(_mailbox: &Mailbox, _workflow: &WorkflowId) -> Result<Waiter> {
+    Err(Error::failed(
+        "this ask-post was built without `relaunch`, so it cannot wait",
+        "leave out --wait: the answer comes to the next process",
+    ))
+}
+
+/// Waits for the answer of `round`, claims it so that nothing relaunches, and hands it over. `None`: it did not come in time,
+/// and the question stays. Only once `hand_over` has succeeded is the round delivered; if we die before, a watcher relaunches.
+///
+/// # Errors
+/// [`Error::Conflict`] where the round ended without an answer.
+#[cfg(feature = "relaunch")]
+pub fn wait<T>(
+    waiter: Waiter,
+    mailbox: &Mailbox,
+    round: &RoundId,
+    patience: Duration,
+    hand_over: impl FnOnce(&Answer) -> Result<T>,
+) -> Result<Option<T>> {
+    match waiter.wait(mailbox, round, patience)? {
+        Some(claim) => {
+            let Some(answer) = claim.document.typed.answer.clone() else { return Ok(None) };
+            let done = hand_over(&answer)?;
+            claim.delivered(mailbox, "ask-post --wait")?;
+            Ok(Some(done))
+        }
+        None => ended(mailbox, round),
+    }
+}
+
+/// Without the `relaunch` feature there is no waiter.
+#[cfg(not(feature = "relaunch"))]
+pub fn wait<T>(
+    waiter: Waiter,
+    _mailbox: &Mailbox,
+    _round: &RoundId,
+    _patience: Duration,
+    _hand_over: impl FnOnce(&Answer) -> Result<T>,
+) -> Result<Option<T>> {
+    match waiter {}
+}
+
+#[cfg(feature = "relaunch")]
+fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Option<T>> {
+    let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
+    let how = document.typed.closed.map_or("closed", |c| c.state.word());
+    Err(Error::conflict(
+        format!("the question of {} was {how}; nobody will answer", round.workflow),
+        "go on without the answer, or ask again",
+    ))
+}

@@ -1,0 +1,122 @@
+//! The demo's agent: a script instead of a model, behind the protocol that askbox speaks with claude. It is launched with
+//! claude's arguments, takes user messages on standard input, says and does what the script says, and ends when its input ends.
+//! Its tools are real: each command runs in a shell.
+
+use std::ffi::OsString;
+use std::io::{BufRead, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::surface::askbox::demo::script::{self, Step};
+
+/// The hidden command; the launcher puts its own arguments before it.
+pub const WORD: &str = "demo-agent";
+/// Names the pause between two steps, in milliseconds.
+pub const PACE: &str = "ASKBOX_DEMO_PACE";
+
+/// Whether these arguments, the program's name first, call the demo's agent: claude's arguments, and [`WORD`] at the end.
+#[must_use]
+pub fn is_called(args: &[OsString]) -> bool {
+    args.len() > 1 && args.last().is_some_and(|last| last == WORD) && (args[1] == "-p" || args.len() == 2)
+}
+
+/// Is the agent, until its input ends.
+#[must_use]
+pub fn run(args: &[OsString]) -> u8 {
+    let option = |name: &str| args.iter().filter_map(|a| a.to_str()?.strip_prefix(name)).next_back().map(str::to_owned);
+    let mut agent = Agent {
+        session: option("--session-id=").unwrap_or_else(|| Uuid::new_v4().to_string()),
+        pace: std::env::var(PACE).ok().and_then(|ms| ms.parse().ok()).map_or(Duration::ZERO, Duration::from_millis),
+        calls: 0,
+    };
+    for line in std::io::stdin().lock().lines() {
+        let Ok(message) = line.map_err(drop).and_then(|l| serde_json::from_str::<Value>(&l).map_err(drop)) else {
+            return 1;
+        };
+        if message["type"] == "user" && agent.turn(&message).is_err() {
+            // Nobody listens any more.
+            return 1;
+        }
+    }
+    0
+}
+
+struct Agent {
+    session: String,
+    pace: Duration,
+    calls: usize,
+}
+
+impl Agent {
+    fn turn(&mut self, message: &Value) -> std::io::Result<()> {
+        let began = Instant::now();
+        let receipt = |state: &str| json!({"type": "command_lifecycle", "command_uuid": message["uuid"], "state": state});
+        self.emit(receipt("queued"))?;
+        self.emit(receipt("started"))?;
+        self.emit(json!({
+            "type": "system", "subtype": "init", "model": "a script", "claude_code_version": env!("CARGO_PKG_VERSION"),
+            "permissionMode": "default", "cwd": std::env::current_dir().unwrap_or_default(),
+        }))?;
+        let prompt = message["message"]["content"].as_str().unwrap_or_default();
+        let (mut last, mut failed) = (String::new(), false);
+        for step in script::for_prompt(prompt) {
+            std::thread::sleep(self.pace);
+            match step {
+                Step::Say(text) => {
+                    self.assistant(json!({"type": "text", "text": text}))?;
+                    last = (*text).to_owned();
+                }
+                Step::Bash(command) => (last, failed) = self.bash(command)?,
+            }
+            if failed {
+                break;
+            }
+        }
+        self.emit(json!({
+            "type": "result", "subtype": "success", "is_error": failed, "result": last, "terminal_reason": "completed",
+            "stop_reason": "end_turn", "num_turns": 1, "duration_ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(0),
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }))?;
+        self.emit(receipt("completed"))
+    }
+
+    /// Runs a command and gives its output, and whether it failed.
+    fn bash(&mut self, command: &str) -> std::io::Result<(String, bool)> {
+        self.calls += 1;
+        let id = format!("demo_{}", self.calls);
+        self.assistant(json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}))?;
+        let output = Command::new("/bin/sh").args(["-euc", command]).stdin(Stdio::null()).output()?;
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let (text, failed) = (text.trim_end().to_owned(), !output.status.success());
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": failed});
+        self.emit(json!({"type": "user", "message": {"role": "user", "content": [block]}}))?;
+        Ok((text, failed))
+    }
+
+    fn assistant(&self, block: Value) -> std::io::Result<()> {
+        self.emit(json!({"type": "assistant", "message": {"role": "assistant", "content": [block]}}))
+    }
+
+    fn emit(&self, mut line: Value) -> std::io::Result<()> {
+        line["session_id"] = self.session.as_str().into();
+        line["uuid"] = Uuid::new_v4().to_string().into();
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{line}")?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_claudes_own_arguments_before_the_word_call_the_agent() {
+        let is = |words: &str| is_called(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert!(is("askbox demo-agent") && is("askbox -p --session-id=x demo-agent"));
+        assert!(!is("askbox init --man demo-agent") && !is("askbox demo-agent --help") && !is("demo-agent"));
+    }
+}

@@ -1,0 +1,115 @@
+//! `awaits/`: who waits for whom, and whether anybody will ever tell them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::chain::outcome::{self, Own};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::awaits::{self, Await, End, Join};
+use crate::mailbox::documents::question::Closed;
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Folder, Mailbox, close, intake, list};
+use crate::run::view::status;
+use crate::surface::askbox::doctor::rounds::{AT_ONCE, PATIENCE, age, unreadable};
+use crate::surface::askbox::doctor::{Ward, word};
+use crate::time;
+
+pub(crate) fn look(ward: &mut Ward) {
+    let Some(mailbox) = ward.mailbox.clone() else { return };
+    let mut parents = awaits::parents(&mailbox).unwrap_or_default();
+    parents.sort();
+    for parent in &parents {
+        let mut children = awaits::children(&mailbox, parent).unwrap_or_default();
+        children.sort();
+        let mut waits = Vec::new();
+        for child in &children {
+            let path = path(&mailbox, parent, child);
+            match awaits::read(&mailbox, parent, child) {
+                Ok(wait) => waits.extend(wait.map(|d| (path, d.typed))),
+                Err(error) => unreadable(ward, &path, &error),
+            }
+        }
+        waits.retain(|(path, wait)| !is_stale(ward, &mailbox, path, wait));
+        let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
+        // While one of them cannot be read, it is that one that holds it up.
+        if waits.len() == children.len() {
+            unwoken(ward, &mailbox, parent, &waits);
+        }
+    }
+}
+
+fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
+    mailbox.folder(Folder::Awaits).join(parent.as_str()).join(child.file_name())
+}
+
+/// A wait that nobody needs.
+fn is_stale(ward: &mut Ward, mailbox: &Mailbox, path: &Path, wait: &Await) -> bool {
+    let (parent, child) = (&wait.parent, &wait.child);
+    let told = wait.told_by.map(|question| RoundId { workflow: parent.clone(), question });
+    let newest = close::latest_round(mailbox, parent).map(|f| f.document.typed.closed.map(|c| c.state));
+    let (kind, said) = if told.is_some_and(|round| intake::is_over(mailbox, &round)) && age(path) >= AT_ONCE {
+        ("half_done", format!("{parent} has been told how {child} ended, and is still noted as waiting for it"))
+    } else if newest.is_none() && matches!(workflow::read(mailbox, parent), Ok(None)) {
+        ("stale_wait", format!("nothing is known of {parent}, which is to be told how {child} ends"))
+    } else if newest == Some(Some(Closed::Dropped)) && !ward.watcher {
+        ("stale_wait", format!("{parent} was given up, and is still noted as waiting for {child}"))
+    } else if is_first_of_ring(mailbox, parent, child) {
+        ("stale_wait", format!("{parent} waits for {child}, and {child} for {parent}, directly or through others: neither is ever woken"))
+    } else {
+        return false;
+    };
+    ward.find(kind, ward.shown(path), said, format!("rm {}", word(path)));
+    true
+}
+
+/// Whether the wait of a child leads back to its parent. A ring is told of once, at the smallest name in it.
+fn is_first_of_ring(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> bool {
+    let below = waited_for(mailbox, child);
+    below.contains(parent) && below.iter().filter(|other| *other < parent).all(|other| !waited_for(mailbox, other).contains(parent))
+}
+
+/// A workflow and all for whom it waits, directly or through others.
+fn waited_for(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> {
+    let (mut seen, mut next) = (BTreeSet::new(), vec![workflow.clone()]);
+    while let Some(at) = next.pop() {
+        if !seen.contains(&at) {
+            next.extend(awaits::children(mailbox, &at).unwrap_or_default());
+            seen.insert(at);
+        }
+    }
+    seen
+}
+
+/// What it waits for is over, it could be told, and nobody tells it.
+fn unwoken(ward: &mut Ward, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Await]) {
+    let open = [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, parent).exists())
+        || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *parent));
+    if open || waits.is_empty() || waits.iter().any(|w| awaits::is_held(mailbox, parent, &w.child).unwrap_or(true)) {
+        return;
+    }
+    let over: Vec<_> = waits.iter().filter_map(|w| Some((w, how(mailbox, w)?))).collect();
+    let enough = over.len() == waits.len() || over.iter().any(|(w, _)| w.join == Join::Any);
+    let since = over.iter().map(|(_, (_, since))| *since).min().unwrap_or_default();
+    if !enough || since < if ward.watcher { PATIENCE } else { AT_ONCE } {
+        return;
+    }
+    let words: Vec<_> = over.iter().map(|(w, (how, _))| format!("{} {how}", w.child)).collect();
+    // It does by itself what a watcher would do; where one is there and does not, another one helps.
+    let mend = if ward.watcher { ward.command("relaunch watch") } else { ward.command(&format!("relaunch resume {parent}")) };
+    let said = format!("what it waits for is over since {} ({}), and nobody tells it", time::human(since), words.join(", "));
+    ward.find("unwoken", parent.as_str(), said, mend);
+}
+
+/// How the child of a wait ended, and how long ago.
+fn how(mailbox: &Mailbox, wait: &Await) -> Option<(&'static str, std::time::Duration)> {
+    let since_created = time::since(wait.created);
+    match outcome::look(mailbox, &wait.child).ok()? {
+        Own::Ended(ended) if ended.end == End::Stopped && wait.patient => None,
+        Own::Ended(ended) => {
+            let since = status::at_a_glance(mailbox, &wait.child).since.map_or(since_created, time::since);
+            Some((ended.end.word(), since.min(since_created)))
+        }
+        Own::Unknown => Some(("was never started", since_created)),
+        _ => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! `askbox init`: the configuration file, shell completions, man pages. All are made from what the programs themselves use:
+//! [`config::KEYS`] and the argument types.
+
+use crate::surface::args;
+use std::path::{Path, PathBuf};
+
+use clap::{Command, CommandFactory};
+
+use crate::config;
+use crate::disk::{self, Placed};
+use crate::error::{Error, IoContext, Result};
+use crate::surface::args::ask_answer::AskAnswer;
+use crate::surface::args::ask_post::AskPost;
+use crate::surface::args::askbox::{Askbox, Init};
+use crate::surface::args::checkpoint::Checkpoint;
+use crate::surface::askbox::service_files;
+use crate::surface::program;
+
+/// The five programs.
+#[must_use]
+pub fn programs() -> [Command; 5] {
+    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), args::relaunch::Args::command(), Askbox::command()]
+}
+
+/// Does what the flags say.
+pub fn run(args: &Init) -> Result<u8> {
+    match (args.completions, &args.man) {
+        _ if args.print => program::print(&config::template())?,
+        _ if args.claude_md => program::print(super::claude_md::SECTION)?,
+        _ if args.service => service_files::write(args.force)?,
+        (Some(shell), _) => program::print(&completions(shell)?)?,
+        (None, Some(dir)) => man(dir)?.iter().try_for_each(|page| program::print_value(&page.display().to_string()))?,
+        (None, None) => program::print_value(&write(args.force)?.display().to_string())?,
+    }
+    Ok(0)
+}
+
+/// Writes the template where the programs look for it.
+fn write(force: bool) -> Result<PathBuf> {
+    let path = config::location().ok_or_else(|| {
+        Error::usage("neither $ASKBOX_CONFIG, $XDG_CONFIG_HOME nor $HOME is set, so there is no place for it", "askbox init --print > FILE")
+    })?;
+    let path = std::path::absolute(&path).io("find", &path)?;
+    disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
+    if force {
+        keep_old(&path)?;
+    }
+    match disk::create(&path, config::template().as_bytes())? {
+        Placed::Done => Ok(path),
+        Placed::Taken => Err(Error::conflict(
+            format!("{} exists, and was left as it is", path.display()),
+            "look at all keys: askbox init --print; start over, keeping the old file: askbox init --force",
+        )),
+    }
+}
+
+/// Moves an old configuration to `config.toml.old`, `config.toml.old.1` …
+fn keep_old(path: &Path) -> Result<()> {
+    for n in 0_u32.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if n == 0 { ".old".to_owned() } else { format!(".old.{n}") });
+        let old = PathBuf::from(name);
+        match disk::rename(path, &old) {
+            Ok(Placed::Done) => {
+                program::say(&format!("note: the old one is {}\n", old.display()));
+                return Ok(());
+            }
+            Ok(Placed::Taken) => {}
+            Err(e) if e.is_missing_file() => return Ok(()),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// The completions of all programs as one script.
+pub fn completions(shell: clap_complete::Shell) -> Result<String> {
+    let mut out = Vec::new();
+    for mut command in programs() {
+        let name = command.get_name().to_owned();
+        clap_complete::generate(shell, &mut command, name, &mut out);
+    }
+    String::from_utf8(out).map_err(|_| Error::failed("the completions are no UTF-8", "report this"))
+}
+
+/// Writes a page for each program and each of its commands; returns what was written.
+pub fn man(dir: &Path) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(dir).io("create", dir)?;
+    let mut written = Vec::new();
+    for command in programs() {
+        let mut command = command.disable_help_subcommand(true);
+        // Gives every command its full name: `relaunch-watch`.
+        command.build();
+        pages(&command, dir, &mut written)?;
+    }
+    Ok(written)
+}
+
+fn pages(command: &Command, dir: &Path, written: &mut Vec<PathBuf>) -> Result<()> {
+    for sub in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        pages(sub, dir, written)?;
+    }
+    // No date, so that a page depends on nothing but the program; the blank keeps its place.
+    let page =
+        clap_mangen::Man::new(command.clone()).date(" ").source(concat!("askbox ", env!("CARGO_PKG_VERSION"))).manual("askbox manual");
+    let path = dir.join(page.get_filename());
+    let mut bytes = Vec::new();
+    page.render(&mut bytes).io("render", &path)?;
+    std::fs::write(&path, bytes).io("write", &path)?;
+    written.push(path);
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! `askbox`.
+
+pub mod agents;
+pub mod claude_md;
+pub mod demo;
+pub mod doctor;
+pub mod gc;
+pub mod init;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod service_files;
+pub mod tree;

@@ -1,0 +1,230 @@
+//! `askbox init --service`: the watcher as a service of the user: a unit for systemd, or a property list for launchd.
+//!
+//! Both let runs outlive a restart of the watcher: systemd kills the watcher alone (`KillMode=process`), launchd leaves its
+//! process group alone (`AbandonProcessGroup`). Hardening stops where it would stop an agent: it must be able to write wherever
+//! its user can, run compilers, containers and debuggers, and use the network.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk::{self, Placed};
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::layout;
+use crate::surface::program;
+
+/// The service's name.
+const LABEL: &str = "askbox.watch";
+
+/// What the service is to run, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The `relaunch` program.
+    pub relaunch: PathBuf,
+    /// `PATH`, so that the agent is found.
+    pub path: String,
+    /// The mailbox, where it is not the default.
+    pub mailbox: Option<PathBuf>,
+    /// The configuration, where it is not the default.
+    pub config: Option<PathBuf>,
+}
+
+impl Service {
+    /// As this shell would run it.
+    pub fn here() -> Result<Self> {
+        let ours = std::env::current_exe()
+            .map_err(|e| Error::failed(format!("cannot find this program itself: {e}"), "call it by its full path"))?;
+        let relaunch = ours.with_file_name("relaunch");
+        if !relaunch.is_file() {
+            return Err(Error::failed(format!("there is no {}", relaunch.display()), "install relaunch beside askbox"));
+        }
+        let absolute = |name: &str| program::env(name).and_then(|p| std::path::absolute(p).ok());
+        Ok(Self {
+            relaunch,
+            path: program::env("PATH").unwrap_or_default(),
+            mailbox: absolute("ASKBOX_DIR"),
+            config: absolute("ASKBOX_CONFIG"),
+        })
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let paths = [("ASKBOX_DIR", &self.mailbox), ("ASKBOX_CONFIG", &self.config)];
+        let paths = paths.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?.to_str()?.to_owned())));
+        std::iter::once(("PATH", self.path.clone())).chain(paths).collect()
+    }
+
+    /// The unit for `systemctl --user`.
+    pub fn systemd(&self) -> Result<String> {
+        let mut environment = String::new();
+        for (name, value) in self.environment() {
+            environment.push_str(&format!("Environment={}\n", systemd_word(&format!("{name}={value}"))?));
+        }
+        let program = self.relaunch.to_str().ok_or_else(|| no_text("relaunch"))?;
+        // The program's path is taken as it is: `$` means a variable only in its arguments, and it has none from here.
+        let program = systemd_word(program)?;
+        Ok(format!(
+            "# Written by `askbox init --service`.
+[Unit]
+Description=askbox: relaunches agents whose questions were answered
+Documentation=man:relaunch(1)
+
+[Service]
+Type=notify
+# A first look around a large mailbox on a cold disk takes its time.
+TimeoutStartSec=5min
+ExecStart={program} watch
+{environment}
+Restart=on-failure
+RestartSec=5
+# A wrong configuration does not become right by starting again.
+RestartPreventExitStatus=2 5
+# Runs outlive the watcher: it alone is ended, and the next one finds them.
+KillMode=process
+# One agent that takes too much memory does not take the others along.
+OOMPolicy=continue
+
+# What no agent needs. Nothing more: it works with the rights of its user, and builds, containers and debuggers must go on working.
+NoNewPrivileges=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+LockPersonality=yes
+
+[Install]
+WantedBy=default.target
+"
+        ))
+    }
+
+    /// The property list for `launchctl`.
+    pub fn launchd(&self, log: &Path) -> Result<String> {
+        let mut environment = String::new();
+        for (name, value) in self.environment() {
+            environment.push_str(&format!("\t\t<key>{name}</key>\n\t\t<string>{}</string>\n", xml(&value)?));
+        }
+        let program = xml(self.relaunch.to_str().ok_or_else(|| no_text("relaunch"))?)?;
+        let log = xml(log.to_str().ok_or_else(|| no_text("the log"))?)?;
+        Ok(format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">
+<!-- Written by `askbox init` with the flag service. -->
+<plist version=\"1.0\">
+<dict>
+\t<key>Label</key>
+\t<string>{LABEL}</string>
+\t<key>ProgramArguments</key>
+\t<array>
+\t\t<string>{program}</string>
+\t\t<string>watch</string>
+\t</array>
+\t<key>EnvironmentVariables</key>
+\t<dict>
+{environment}\t</dict>
+\t<key>RunAtLoad</key>
+\t<true/>
+\t<key>KeepAlive</key>
+\t<dict>
+\t\t<key>SuccessfulExit</key>
+\t\t<false/>
+\t</dict>
+\t<key>ThrottleInterval</key>
+\t<integer>10</integer>
+\t<!-- Runs outlive the watcher. -->
+\t<key>AbandonProcessGroup</key>
+\t<true/>
+\t<key>StandardErrorPath</key>
+\t<string>{log}</string>
+</dict>
+</plist>
+"
+        ))
+    }
+}
+
+fn no_text(what: &str) -> Error {
+    Error::failed(format!("the path of {what} is no UTF-8"), "install it under another path")
+}
+
+/// One word in systemd's syntax: quoted, with `%` and escapes disarmed.
+fn systemd_word(text: &str) -> Result<String> {
+    if text.chars().any(char::is_control) {
+        return Err(Error::failed("a path or variable for the service holds a control character", "clean $PATH and the paths"));
+    }
+    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")))
+}
+
+fn xml(text: &str) -> Result<String> {
+    if text.chars().any(char::is_control) {
+        return Err(Error::failed("a path or variable for the service holds a control character", "clean $PATH and the paths"));
+    }
+    Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+/// Writes the service's file for this system; says where it is and how to start it.
+pub fn write(force: bool) -> Result<()> {
+    let (service, home) = (Service::here()?, layout::home()?);
+    let (path, text, start) = if cfg!(target_os = "macos") {
+        let path = home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
+        let text = service.launchd(&home.join("Library/Logs/askbox.log"))?;
+        let start = format!("launchctl bootstrap gui/$(id -u) {}", crate::text::shell_quote(&path.display().to_string()));
+        (path, text, start)
+    } else {
+        let base = program::env("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+        let start = "systemctl --user daemon-reload && systemctl --user enable --now askbox.service";
+        (base.join("systemd/user/askbox.service"), service.systemd()?, start.to_owned())
+    };
+    let path = std::path::absolute(&path).io("find", &path)?;
+    disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
+    if force {
+        disk::replace(&path, text.as_bytes())?;
+    } else if disk::create(&path, text.as_bytes())? == Placed::Taken && std::fs::read(&path).io("read", &path)? != text.as_bytes() {
+        return Err(Error::conflict(
+            format!("{} exists and is another one; it was left as it is", path.display()),
+            "replace it: askbox init --service --force",
+        ));
+    }
+    program::print_value(&path.display().to_string())?;
+    program::say(&format!("start it with: {start}\n"));
+    if !cfg!(target_os = "macos") {
+        program::say("let it run while you are logged out with: loginctl enable-linger\n");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(relaunch: &str) -> Service {
+        Service { relaunch: relaunch.into(), path: "/a b:/100%/bin".into(), mailbox: Some("/q\"x\\y".into()), config: None }
+    }
+
+    #[test]
+    fn runs_outlive_the_watcher_and_a_wrong_configuration_is_not_started_again_and_again() {
+        let unit = service("/opt/askbox/relaunch").systemd().unwrap();
+        for line in [
+            "Type=notify",
+            "TimeoutStartSec=5min",
+            "KillMode=process",
+            "Restart=on-failure",
+            "RestartPreventExitStatus=2 5",
+            "NoNewPrivileges=yes",
+        ] {
+            assert!(unit.lines().any(|l| l == line), "{line}");
+        }
+        // What would keep an agent from its user's files or from its tools.
+        for setting in
+            ["ProtectHome", "ProtectSystem", "PrivateTmp", "PrivateNetwork", "MemoryDenyWriteExecute", "RestrictNamespaces", "UMask"]
+        {
+            assert!(!unit.contains(setting), "{setting}");
+        }
+        let list = service("/opt/askbox/relaunch").launchd(Path::new("/l&l")).unwrap();
+        assert!(list.contains("<key>AbandonProcessGroup</key>\n\t<true/>") && list.contains("/l&amp;l"), "{list}");
+    }
+
+    #[test]
+    fn paths_are_quoted_so_that_they_mean_themselves() {
+        let unit = service("/o $HOME/50%/relaunch").systemd().unwrap();
+        assert!(unit.contains("ExecStart=\"/o $HOME/50%%/relaunch\" watch\n"), "{unit}");
+        assert!(unit.contains("Environment=\"PATH=/a b:/100%%/bin\"\n"), "{unit}");
+        assert!(unit.contains("Environment=\"ASKBOX_DIR=/q\\\"x\\\\y\"\n"), "{unit}");
+        assert!(service("/a\nExecStartPre=/bin/evil").systemd().is_err());
+    }
+}

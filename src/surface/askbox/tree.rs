@@ -1,0 +1,157 @@
+//! `askbox tree`: every workflow under its parent, for people and for programs; kept up to date where that is wanted.
+
+use crate::chain::forest::{self, Node, Which};
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::mailbox::awaits::End;
+use crate::run::view::status::{Standing, Status};
+use crate::surface::args::askbox::Tree;
+use crate::surface::live::{self, Picture};
+use crate::surface::program;
+use crate::surface::relaunch::{monitor, table};
+use crate::{text, time};
+
+/// Levels that are drawn; what lies deeper says how deep.
+const LEVELS: usize = 24;
+/// Of a question, a result or a reason, in characters.
+const EXCERPT: usize = 80;
+/// What is said of a workflow stands behind its id if so many columns are left, else below it.
+const ROOM: usize = 24;
+
+struct Forest<'a> {
+    mailbox: &'a Mailbox,
+    which: Which<'a>,
+}
+
+/// Shows the trees, once or until Ctrl-C.
+pub fn run(args: &Tree) -> Result<u8> {
+    let id = args.id.as_deref().map(program::workflow).transpose()?;
+    let which = match &id {
+        Some(id) => Which::Below(id),
+        None if args.all => Which::All,
+        None => Which::Open,
+    };
+    let mailbox = args.common.open()?;
+    let forest = Forest { mailbox: &mailbox, which };
+    if args.follow {
+        return live::follow(&mailbox, &forest, args.common.json);
+    }
+    let nodes = forest.look()?;
+    if args.common.json {
+        nodes.iter().try_for_each(program::print_json)?;
+    } else {
+        program::print_words(&forest.words(&nodes, live::size().map(|(_, columns)| columns)))?;
+    }
+    Ok(0)
+}
+
+impl Picture for Forest<'_> {
+    type Row = Node;
+
+    const FOR_PROGRAMS: &'static str = "askbox tree -f --json";
+
+    fn look(&self) -> Result<Vec<Node>> {
+        let mut nodes = forest::look(self.mailbox, self.which)?;
+        monitor::explain(self.mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
+        Ok(nodes)
+    }
+
+    fn gone(&self, workflow: &WorkflowId) -> Result<Node> {
+        let below = forest::look(self.mailbox, Which::Below(workflow))?;
+        below.into_iter().next().ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "askbox tree --all"))
+    }
+
+    fn words(&self, nodes: &[Node], columns: Option<usize>) -> String {
+        if nodes.is_empty() {
+            return if matches!(self.which, Which::All) { "there is no workflow\n" } else { "nothing is open\n" }.into();
+        }
+        let mut out = cut(&format!("{:<11}  {:>7}  {:>8}  WORKFLOW", "STATE", "AGE", "COST"), columns) + "\n";
+        for (node, branch) in nodes.iter().zip(branches(nodes)) {
+            let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
+            let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
+            let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", word(node), branch.own, node.status.workflow_id);
+            let said = said(node);
+            let used = line.chars().count() + 2;
+            match columns {
+                _ if said.is_empty() => out.push_str(&cut(&line, columns)),
+                Some(columns) if columns < used + ROOM => {
+                    let below = format!("{:32}{}{said}", "", branch.below);
+                    out.push_str(&format!("{}\n{}", cut(&line, Some(columns)), cut(&below, Some(columns))));
+                }
+                _ => out.push_str(&cut(&format!("{line}  {said}"), columns)),
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    fn status(row: &Node) -> &Status {
+        &row.status
+    }
+
+    fn is_same(one: &Node, other: &Node) -> bool {
+        let place = |n: &Node| (n.parent.clone(), n.depth, n.in_ring, n.outcome);
+        live::is_same(&one.status, &other.status) && place(one) == place(other) && one.tree_cost_usd == other.tree_cost_usd
+    }
+}
+
+/// Where it stands, in one word: how it ended, as its parent is told, or what it waits for.
+fn word(node: &Node) -> &'static str {
+    node.outcome.map_or_else(|| node.status.state.word(), |end| end.word())
+}
+
+fn cut(line: &str, columns: Option<usize>) -> String {
+    columns
+        .map_or_else(|| line.to_owned(), |columns| text::excerpt(line, if line.chars().count() > columns { columns - 1 } else { columns }))
+}
+
+/// What there is to say of it: the reply, the question, what it does, why.
+fn said(node: &Node) -> String {
+    let status = &node.status;
+    let (question, why) = (text::excerpt(&status.question, EXCERPT), text::excerpt(status.why.as_deref().unwrap_or_default(), EXCERPT));
+    let said = match (&status.live, node.outcome, status.state) {
+        _ if node.in_ring => format!("(the files say that it is its own ancestor) {question}"),
+        (Some(live), ..) if status.state == Standing::Running => {
+            let took = if live.turns > 0 { format!(", {}", table::took(live)) } else { String::new() };
+            format!("{}{took}: {question}", live.words)
+        }
+        (_, Some(End::Finished), _) => text::excerpt(status.result.as_deref().unwrap_or_default(), EXCERPT),
+        // Whom it waits for stands below it.
+        (.., Standing::Awaiting) => question,
+        _ if why.is_empty() => question,
+        _ => format!("{question} ({why})"),
+    };
+    said.trim().to_owned()
+}
+
+/// What is drawn before an id, and before what is said below it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Branch {
+    own: String,
+    below: String,
+}
+
+fn branches(nodes: &[Node]) -> Vec<Branch> {
+    let depths: Vec<usize> = nodes.iter().map(|n| n.depth).collect();
+    let mut drawn = vec![Branch::default(); nodes.len()];
+    // From below: for every level, whether one more comes there under the same parent.
+    let mut more: Vec<bool> = Vec::new();
+    for (n, depth) in depths.iter().copied().enumerate().rev() {
+        let has_children = depths.get(n + 1).is_some_and(|next| *next > depth);
+        more.resize(depth + 1, false);
+        let mut lines: String = more.iter().take(depth).skip(1).take(LEVELS).map(|more| if *more { "│  " } else { "   " }).collect();
+        if depth > LEVELS {
+            lines.push_str(&format!("… level {} ", depth + 1));
+        }
+        let (corner, under) = match (depth, more[depth]) {
+            (0, _) => ("", ""),
+            (_, true) => ("├─ ", "│  "),
+            (_, false) => ("└─ ", "   "),
+        };
+        drawn[n] =
+            Branch { own: format!("{lines}{corner}"), below: format!("{lines}{under}{}", if has_children { "│  " } else { "   " }) };
+        more[depth] = true;
+    }
+    drawn
+}
