@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::disk::Lock;
-use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::claim::record::{self, Claimant, Run, State};
-use crate::run::money::budget::Day;
+use crate::run::money::day::DayBudget;
 use crate::time::{self, Time};
 use crate::watch::Watch;
 use crate::watch::breaker::{Breaker, Change, Permit, Settings};
@@ -31,33 +30,6 @@ pub(super) struct Gate {
     look: Option<Instant>,
     /// The day whose budget is known to be used up.
     used_up: Option<Time>,
-}
-
-/// What the day's limit on money says to a launch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Money {
-    /// There is some, or no limit.
-    Free,
-    /// All that is left is set aside for live runs: why.
-    Reserved(String),
-    /// It is spent: until when, and why.
-    Spent(Time, String),
-}
-
-impl Money {
-    /// Right now.
-    pub fn of(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Self> {
-        let Some(day) = Day::of(mailbox, config, now, None)? else { return Ok(Self::Free) };
-        let limit = day.limit;
-        Ok(if day.spent >= limit {
-            let next = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
-            Self::Spent(next, format!("limits.day_cost = {limit} USD is used up ({:.2} spent)", day.spent))
-        } else if day.free() <= 0.0 {
-            Self::Reserved(format!("all that is left of limits.day_cost = {limit} USD is set aside for runs at work ({})", day.runs))
-        } else {
-            Self::Free
-        })
-    }
 }
 
 impl Gate {
@@ -94,20 +66,20 @@ impl Watch<'_> {
                 return false;
             }
         }
-        match Money::of(&self.mailbox, &self.config, now) {
-            Ok(Money::Spent(until, why)) => {
+        match DayBudget::of(&self.mailbox, &self.config, now) {
+            Ok(DayBudget::Spent { until, why }) => {
                 self.gate.until = Some(until);
                 if self.gate.used_up.replace(until) != Some(until) {
                     self.paused(until, &why);
                 }
                 false
             }
-            Ok(money) => {
+            Ok(budget) => {
                 if self.gate.used_up.take().is_some() {
                     self.resumed("another day");
                 }
-                // Where it is reserved, the end of a run wakes us.
-                money == Money::Free
+                // If the rest is reserved, the end of a run wakes the watcher.
+                budget == DayBudget::Available
             }
             Err(e) => {
                 crate::log::error(&e);

@@ -9,10 +9,10 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::mailbox::{Folder, Mailbox, list, presence};
 use crate::run::money::costs;
+use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
 use crate::time::{self, Time};
 use crate::watch::breaker::{Permit, State};
-use crate::watch::gate::Money;
 use crate::watch::shared;
 
 /// Everything at a glance.
@@ -75,10 +75,10 @@ pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     Ok(match (breaker.permit(time::now()), &breaker.state) {
         (Permit::NotBefore(until), _) => Queue { state: "paused", until: Some(until), why, failures },
         (_, State::Open { .. } | State::Probing { .. }) => Queue { state: "probing", until: None, why, failures },
-        (_, State::Closed) => match Money::of(mailbox, config, time::now())? {
-            Money::Spent(until, why) => Queue { state: "paused", until: Some(until), why: Some(why), failures },
-            Money::Reserved(why) => Queue { state: "paused", until: None, why: Some(why), failures },
-            Money::Free => Queue { state: "open", until: None, why: None, failures },
+        (_, State::Closed) => match DayBudget::of(mailbox, config, time::now())? {
+            DayBudget::Spent { until, why } => Queue { state: "paused", until: Some(until), why: Some(why), failures },
+            DayBudget::Reserved { why } => Queue { state: "paused", until: None, why: Some(why), failures },
+            DayBudget::Available => Queue { state: "open", until: None, why: None, failures },
         },
     })
 }

@@ -12,14 +12,15 @@ use crate::agent::claude::Invocation;
 use crate::config::Config;
 use crate::disk::Lock;
 use crate::error::Result;
-use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
 use crate::run::claim::ending::Ending;
-use crate::run::claim::record::{self, Run, State};
+use crate::run::claim::record::{self, Run};
 use crate::run::money::costs;
+use crate::run::money::day::Day;
 use crate::run::money::used::Tree;
 use crate::run::supervise::failure::Class;
-use crate::time::{self, Time};
+use crate::time;
 
 const DAY: &str = "limits.day_cost";
 const TREE_COST: &str = "limits.tree_cost";
@@ -30,49 +31,6 @@ pub(crate) const MAX_TURNS: &str = "--max-turns";
 /// Whether the operator's own arguments set an option.
 pub(crate) fn says(call: &Invocation, option: &str) -> bool {
     call.args.iter().any(|a| a.to_string_lossy().starts_with(option))
-}
-
-/// How much of the day's limit is gone.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Day {
-    /// The limit.
-    pub limit: f64,
-    /// Booked.
-    pub spent: f64,
-    /// Not spent yet, and set aside for live runs.
-    pub reserved: f64,
-    /// How many live runs hold a reservation.
-    pub runs: usize,
-}
-
-impl Day {
-    /// Right now, as others have left it; `None` where no limit is set.
-    pub fn of(mailbox: &Mailbox, config: &Config, now: Time, but: Option<&RoundId>) -> Result<Option<Self>> {
-        let limit = config.limits.day_cost;
-        if limit <= 0.0 {
-            return Ok(None);
-        }
-        let mut held = Vec::new();
-        for round in list::round_names(mailbox, Folder::Running).filter(|r| but != Some(r)) {
-            if Lock::is_held(&record::lock_path(mailbox, &round))?
-                && let Some(run) = record::latest(mailbox, &round)?
-                && matches!(run.state, State::Claimed | State::Running)
-            {
-                held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
-            }
-        }
-        // After the reservations: what is booked meanwhile counts twice rather than not at all.
-        let booked = costs::of_day_by_attempt(mailbox, now)?;
-        let left = |(attempt, usd): &((RoundId, u32), f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
-        let spent = booked.values().fold(0.0, |all, usd| all + usd);
-        Ok(Some(Self { limit, spent, reserved: held.iter().map(left).fold(0.0, |all, usd| all + usd), runs: held.len() }))
-    }
-
-    /// Neither spent nor set aside.
-    #[must_use]
-    pub fn free(&self) -> f64 {
-        self.limit - self.spent - self.reserved
-    }
 }
 
 fn lock_path(mailbox: &Mailbox) -> PathBuf {

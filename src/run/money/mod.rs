@@ -2,4 +2,5 @@
 
 pub mod budget;
 pub mod costs;
+pub mod day;
 pub mod used;

@@ -23,12 +23,12 @@ use crate::run::claim::record::{Claimant, Run};
 use crate::run::claim::recovery::{self, Recovered};
 use crate::run::claim::task::{self, Task};
 use crate::run::money::budget::Allowance;
+use crate::run::money::day::DayBudget;
 use crate::run::process::detach;
 use crate::run::process::launch::BASH_TIMEOUT;
 use crate::run::view::status;
 use crate::surface::program;
 use crate::time;
-use crate::watch::gate::Money;
 
 /// The longest wait, unless the caller's Bash takes less: it ends after ten minutes at most.
 const PATIENCE: Duration = Duration::from_secs(9 * 60);
@@ -122,14 +122,14 @@ fn may_begin(mailbox: &Mailbox, config: &Config, parent: Option<&WorkflowId>) ->
         let hint = "end your turn and say what is missing; the operator can raise the limit and go on from there";
         return Err(Error::conflict(why, hint));
     }
-    match Money::of(mailbox, config, time::now())? {
-        Money::Free => {}
-        Money::Spent(until, why) => {
+    match DayBudget::of(mailbox, config, time::now())? {
+        DayBudget::Available => {}
+        DayBudget::Spent { until, why } => {
             let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
             return Err(Error::conflict(why, hint));
         }
         // The parent's own part among it: the child would wait for its parent, and the parent for its child.
-        Money::Reserved(why) => {
+        DayBudget::Reserved { why } => {
             return Err(Error::conflict(why, "end your turn and say what is missing; a smaller limits.run_cost leaves room for children"));
         }
     }

@@ -1,0 +1,91 @@
+//! The day's limit on money (`limits.day_cost`, days in UTC): how much of it is spent, how much is reserved for live runs, and
+//! whether another run may be launched today.
+
+use crate::config::Config;
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::claim::record::{self, State};
+use crate::run::money::costs;
+use crate::time::Time;
+
+/// How much of the day's limit is used. All amounts are US dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Day {
+    /// The limit.
+    pub limit: f64,
+    /// Booked today.
+    pub spent: f64,
+    /// Reserved for live runs and not spent yet.
+    pub reserved: f64,
+    /// How many live runs hold a reservation.
+    pub runs: usize,
+}
+
+impl Day {
+    /// Adds up the bookings of the day of `now` and the reservations of all live runs except `but`'s. `None` if no limit is set.
+    pub fn of(mailbox: &Mailbox, config: &Config, now: Time, but: Option<&RoundId>) -> Result<Option<Self>> {
+        let limit = config.limits.day_cost;
+        if limit <= 0.0 {
+            return Ok(None);
+        }
+        let mut held = Vec::new();
+        for round in list::round_names(mailbox, Folder::Running).filter(|r| but != Some(r)) {
+            if Lock::is_held(&record::lock_path(mailbox, &round))?
+                && let Some(run) = record::latest(mailbox, &round)?
+                && matches!(run.state, State::Claimed | State::Running)
+            {
+                held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+            }
+        }
+        // Read after the reservations: an amount that is booked in between counts twice rather than not at all.
+        let booked = costs::of_day_by_attempt(mailbox, now)?;
+        let left = |(attempt, usd): &((RoundId, u32), f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
+        let spent = booked.values().fold(0.0, |all, usd| all + usd);
+        Ok(Some(Self { limit, spent, reserved: held.iter().map(left).fold(0.0, |all, usd| all + usd), runs: held.len() }))
+    }
+
+    /// US dollars that are neither spent nor reserved.
+    #[must_use]
+    pub fn free(&self) -> f64 {
+        self.limit - self.spent - self.reserved
+    }
+}
+
+/// Whether the day's limit allows another launch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DayBudget {
+    /// Money is left, or no limit is set.
+    Available,
+    /// All that is left is reserved for live runs. It may be free again when one of them ends.
+    Reserved {
+        /// The limit, and how many runs hold the rest.
+        why: String,
+    },
+    /// The limit is spent.
+    Spent {
+        /// When the next day begins.
+        until: Time,
+        /// The limit, and what was spent.
+        why: String,
+    },
+}
+
+impl DayBudget {
+    /// The state at `now`.
+    pub fn of(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Self> {
+        let Some(day) = Day::of(mailbox, config, now, None)? else { return Ok(Self::Available) };
+        let limit = day.limit;
+        Ok(if day.spent >= limit {
+            let until = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
+            Self::Spent { until, why: format!("limits.day_cost = {limit} USD is used up ({:.2} spent)", day.spent) }
+        } else if day.free() <= 0.0 {
+            Self::Reserved {
+                why: format!("all that is left of limits.day_cost = {limit} USD is set aside for runs at work ({})", day.runs),
+            }
+        } else {
+            Self::Available
+        })
+    }
+}
