@@ -1,5 +1,7 @@
 //! `ask-answer`: answers the questions that agents left.
 
+#![deny(clippy::disallowed_methods)]
+
 use std::process::ExitCode;
 
 use askbox::chain::tree;

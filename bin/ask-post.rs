@@ -1,5 +1,7 @@
 //! `ask-post`: leaves a question in the mailbox and exits.
 
+#![deny(clippy::disallowed_methods)]
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! `askbox`: try it, set it up, look at it, find what is wrong, prune its history.
 
+#![deny(clippy::disallowed_methods)]
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

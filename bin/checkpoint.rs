@@ -1,5 +1,7 @@
 //! `checkpoint`: saves and reads the state that a fresh process resumes from.
 
+#![deny(clippy::disallowed_methods)]
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,5 +1,7 @@
 //! Relaunch agents whose questions were answered, each once.
 
+#![deny(clippy::disallowed_methods)]
+
 use std::process::ExitCode;
 
 use askbox::error::{Error, Result};

@@ -18,6 +18,8 @@
 //! One machine, one user: the mailbox lies on a filesystem whose `rename` and `flock` work, and belongs to the user who runs every
 //! program. Linux is what the tests run on; process recovery reads `/proc`.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod chain;
 pub mod disk;
 pub mod document;

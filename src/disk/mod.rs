@@ -9,6 +9,8 @@
 //! a watcher that starts removes it if it is an hour old.
 //! `flock` and no-replace renames must work on the filesystem; NFS older than version 4 has neither.
 
+#![allow(clippy::disallowed_methods, reason = "this is the room that writes files")]
+
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -20,6 +22,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, IoContext, Result};
 
+#[cfg(feature = "relaunch")]
+pub mod fifo;
 mod folder;
 #[cfg(feature = "relaunch")]
 pub mod hints;
@@ -30,7 +34,7 @@ mod sweep;
 
 pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
-pub use prune::{Removed, remove_known, set_aside};
+pub use prune::{Removed, remove_folder_if_empty, remove_known, set_aside};
 use staged::stage_alone;
 pub use staged::{Staged, stage};
 pub use sweep::{is_temporary_name, sweep};
@@ -47,7 +51,7 @@ pub enum Placed {
     /// The file is there, durably.
     Done,
     /// Another file has that name; nothing was changed.
-    Taken,
+    NameExists,
 }
 
 /// Reads a regular file of ours, up to `limit` bytes. Symbolic links, devices, FIFOs and other people's files are refused.
@@ -130,7 +134,7 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
     for ((path, _), temporary) in files.iter().zip(written) {
         match temporary.persist_noclobber(path) {
             Ok(()) => placed.push(Placed::Done),
-            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => placed.push(Placed::Taken),
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => placed.push(Placed::NameExists),
             Err(e) => {
                 take_back(&placed);
                 return Err(e.error).io("create", path);
@@ -196,7 +200,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
 pub fn rename_ahead(from: &Path, to: &Path) -> Result<Placed> {
     match rename_noreplace(from, to) {
         Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::Taken),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::NameExists),
         Err(e) => return Err(e).io("move", from),
     }
     sync_folder(parent(to)?).inspect_err(|_| drop(rename_noreplace(to, from)))?;
@@ -331,10 +335,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         assert_eq!(create(&path, b"first").unwrap(), Placed::Done);
-        assert_eq!(create(&path, b"second").unwrap(), Placed::Taken);
+        assert_eq!(create(&path, b"second").unwrap(), Placed::NameExists);
         let other = folder.path().join("b.json");
         assert_eq!(create(&other, b"b").unwrap(), Placed::Done);
-        assert_eq!(rename(&other, &path).unwrap(), Placed::Taken);
+        assert_eq!(rename(&other, &path).unwrap(), Placed::NameExists);
         assert_eq!(read(&path, 100).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file was left behind");
     }
@@ -345,7 +349,7 @@ mod tests {
         let files: Vec<_> = (0..200).map(|n| (folder.path().join(n.to_string()), b"new".as_slice())).collect();
         fs::write(folder.path().join("7"), b"old").unwrap();
         let placed = create_all(folder.path(), &files).unwrap();
-        assert!(placed.iter().enumerate().all(|(n, p)| (*p == Placed::Taken) == (n == 7)));
+        assert!(placed.iter().enumerate().all(|(n, p)| (*p == Placed::NameExists) == (n == 7)));
         assert_eq!((read(&files[7].0, 9).unwrap(), read(&files[199].0, 9).unwrap()), (b"old".to_vec(), b"new".to_vec()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 200, "a temporary file was left behind");
     }

@@ -11,15 +11,20 @@ use rustix::io::Errno;
 use crate::disk::{parent, rename_noreplace};
 use crate::error::{Error, IoContext, Result};
 
-/// Gives a file another name in one step, never replacing; `false` where it is gone.
+/// Renames a file, never replacing, without a sync. Returns `false` if `from` does not exist.
 ///
 /// # Errors
-/// Where the other name is taken, and where the system refuses.
+/// [`Error::Io`] if `to` exists already, or if the system refuses.
 pub fn set_aside(from: &Path, to: &Path) -> Result<bool> {
     match rename_noreplace(from, to) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         other => other.map(|()| true).io("move", from),
     }
+}
+
+/// Removes a folder if nothing lies in it; otherwise, and where the system refuses, the folder stays.
+pub fn remove_folder_if_empty(folder: &Path) {
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// What [`remove_known`] came to.

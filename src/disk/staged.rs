@@ -49,7 +49,7 @@ impl Staged {
         self.sync()?;
         match self.temporary.persist_noclobber(&self.path) {
             Ok(_) => Ok(Placed::Done),
-            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Taken),
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::NameExists),
             Err(e) => Err(e.error).io("create", self.path),
         }
     }

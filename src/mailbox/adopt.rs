@@ -157,7 +157,7 @@ pub fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
 }
 
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
-    if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::Taken {
+    if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let pending = read_pending(mailbox, &round.workflow).and_then(|d| round_of(mailbox, &d.typed));
         let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };
         quarantine(mailbox, path, &round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;

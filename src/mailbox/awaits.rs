@@ -188,8 +188,7 @@ pub fn write(mailbox: &Mailbox, lock: &WorkflowLock, mut wait: Document<Await>) 
 pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Result<()> {
     disk::remove(&path(mailbox, lock.workflow(), child))?;
     disk::untouch(&lock_path(mailbox, lock.workflow(), child))?;
-    // Goes with its last file.
-    let _ = std::fs::remove_dir(folder(mailbox, lock.workflow()));
+    disk::remove_folder_if_empty(&folder(mailbox, lock.workflow()));
     Ok(())
 }
 
@@ -213,7 +212,7 @@ pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
             disk::untouch(&folder.join(name))?;
         }
     }
-    let _ = std::fs::remove_dir(folder);
+    disk::remove_folder_if_empty(&folder);
     Ok(())
 }
 

@@ -171,8 +171,8 @@ impl Close {
         staged.replace_ahead()?;
         match disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round))? {
             Placed::Done => audited(mailbox, &round, closing),
-            Placed::Taken if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
-            Placed::Taken => {
+            Placed::NameExists if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
+            Placed::NameExists => {
                 intake::quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
             }
         }
@@ -207,7 +207,7 @@ pub fn finish(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
         _ => mailbox.round(from, round),
     };
     let closing = intake::read_round_file(&path)?.typed.closed;
-    if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::Taken {
+    if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::NameExists {
         // Closed before: this copy is a stranger's.
         intake::quarantine(mailbox, &path, &round.workflow.file_name(), "its round is closed already")?;
         return Ok(());

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::{self, Placed};
 use crate::document::{self, Document};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
@@ -150,9 +150,8 @@ pub fn retire_pending(mailbox: &Mailbox, round: &RoundId, answered: Option<Time>
     let path = mailbox.document(Folder::Pending, &round.workflow);
     let aside = mailbox.folder(Folder::Pending).join(format!("{RETIRED}{round}"));
     finish_retiring(mailbox, round, &aside, answered)?;
-    match std::fs::rename(&path, &aside) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        other => other.io("move", &path)?,
+    if !disk::set_aside(&path, &aside)? {
+        return Ok(());
     }
     finish_retiring(mailbox, round, &aside, answered)
 }
@@ -183,7 +182,7 @@ fn finish_retiring(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: O
     if !newer {
         return disk::remove(aside);
     }
-    if disk::rename(aside, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::Taken {
+    if disk::rename(aside, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let reason = "it was asked while an answer was being given, and another question came after it";
         quarantine(mailbox, aside, &round.workflow.file_name(), reason)?;
     }
@@ -278,7 +277,7 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> R
     for n in 0.. {
         let target = folder.join(if n == 0 { name.to_owned() } else { format!("{name}.{n}") });
         let beside = folder.join(format!("{}.reason", target.file_name().unwrap_or_default().to_string_lossy()));
-        if target.symlink_metadata().is_ok() || disk::create(&beside, text.as_bytes())? == Placed::Taken {
+        if target.symlink_metadata().is_ok() || disk::create(&beside, text.as_bytes())? == Placed::NameExists {
             continue;
         }
         match disk::rename(path, &target) {
@@ -286,7 +285,7 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> R
                 audit::record(mailbox, Entry::about("quarantined").by("askbox").why(format!("{from}/{name}: {reason}")));
                 return Ok(target);
             }
-            Ok(Placed::Taken) => {}
+            Ok(Placed::NameExists) => {}
             Err(e) => {
                 disk::remove(&beside)?;
                 return Err(e);

@@ -54,7 +54,7 @@ pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Res
 pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
     let prepared = prepare(mailbox, document)?;
     let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
-    if placed == Placed::Taken {
+    if placed == Placed::NameExists {
         return taken(mailbox, prepared, if_pending);
     }
     audit::record(mailbox, prepared.entry());
@@ -130,7 +130,7 @@ fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
     let lock = mailbox.lock(&round.workflow)?;
     intake::settle(mailbox, &lock)?;
     let path = mailbox.document(Folder::Pending, &round.workflow);
-    if disk::create(&path, bytes)? == Placed::Taken {
+    if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = intake::read_pending(mailbox, &round.workflow)?;
         if same(&earlier.typed, question) {
             return Ok(Receipt { round: intake::round_of(mailbox, &earlier.typed)?, repeated: true });
@@ -143,7 +143,7 @@ fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
             ));
         }
         close::from_pending(mailbox, &lock, earlier, Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None)?;
-        if disk::create(&path, bytes)? == Placed::Taken {
+        if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),
                 "look at it first: ask-answer show",

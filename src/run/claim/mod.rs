@@ -215,7 +215,7 @@ impl Taken {
         let round = self.run.round();
         let from = mailbox.document(Folder::Answered, self.workflow.workflow());
         // Where a power cut brings the old name back as well, `adopt` tells.
-        if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+        if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
             return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
         }
         audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", self.run.claimant).to_lowercase()));

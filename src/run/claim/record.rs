@@ -192,7 +192,7 @@ pub fn stage(mailbox: &Mailbox, run: &Run) -> Result<Staged> {
 pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
     match staged.place_ahead()? {
         Placed::Done => Ok(()),
-        Placed::Taken => {
+        Placed::NameExists => {
             Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "look again: relaunch status"))
         }
     }

@@ -245,7 +245,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         disk::untouch(&parked)?;
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
-    if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::Taken {
+    if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} is running already"), "look: relaunch status"));
     }
     audit::record(mailbox, Entry::of("retried", &round).by("operator"));

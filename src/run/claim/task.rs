@@ -86,7 +86,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
         w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })?;
-    if disk::create(&mailbox.round(Folder::Running, &round), &Document::new(question)?.to_bytes())? == Placed::Taken {
+    if disk::create(&mailbox.round(Folder::Running, &round), &Document::new(question)?.to_bytes())? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} exists already"), "repeat the command"));
     }
     audit::record(mailbox, Entry::of("started", &round).by("relaunch run"));

@@ -2,13 +2,11 @@
 //! at the next tool boundary. A byte into the FIFO `control` wakes the supervisor, which climbs the ladder. Nothing is
 //! signalled by pid.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -121,7 +119,7 @@ pub struct Control(PathBuf);
 impl Drop for Control {
     fn drop(&mut self) {
         // A left-over FIFO would hold up whoever reads every file of the mailbox.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = disk::untouch(&self.0);
     }
 }
 
@@ -133,13 +131,7 @@ struct WakeUps<F> {
 /// Makes the FIFO, and calls `woken` when somebody has written into it.
 pub fn listen(folder: &Path, woken: impl Fn() + Send + 'static) -> Result<(Control, Box<dyn Source>)> {
     let path = control(folder);
-    match rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
-        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-        Err(e) => return Err(std::io::Error::from(e)).io("create", &path),
-    }
-    // Open for both: the pipe never ends, whoever comes and goes. Without blocking: somebody else may read what woke us.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let fifo = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path).io("open", &path)?;
+    let fifo = disk::fifo::open_reader(&path)?;
     Ok((Control(path), Box::new(WakeUps { fifo, woken })))
 }
 
@@ -159,14 +151,8 @@ impl<F: Fn() + Send> Source for WakeUps<F> {
 }
 
 fn wake(path: &Path) -> Result<()> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let mut fifo = match OpenOptions::new().write(true).custom_flags(flags).open(path) {
-        // Nobody listens: the supervisor has just ended, or has not begun to; it looks for the request by itself then.
-        Err(e) if e.kind() == ErrorKind::NotFound || e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
-            return Ok(());
-        }
-        other => other.io("open", path)?,
-    };
+    // Without a reader, the supervisor has just ended or has not started to listen yet; in both cases it reads `stop.json` itself.
+    let Some(mut fifo) = disk::fifo::open_writer(path)? else { return Ok(()) };
     match fifo.write_all(b"s") {
         // Full: it will be woken anyway.
         Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(()),

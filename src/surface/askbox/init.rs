@@ -1,6 +1,8 @@
 //! `askbox init`: the configuration file, shell completions, man pages. All are made from what the programs themselves use:
 //! [`config::KEYS`] and the argument types.
 
+#![allow(clippy::disallowed_methods, reason = "man pages go to a folder that the caller names, outside of any mailbox")]
+
 use crate::surface::args;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +49,7 @@ fn write(force: bool) -> Result<PathBuf> {
     }
     match disk::create(&path, config::template().as_bytes())? {
         Placed::Done => Ok(path),
-        Placed::Taken => Err(Error::conflict(
+        Placed::NameExists => Err(Error::conflict(
             format!("{} exists, and was left as it is", path.display()),
             "look at all keys: askbox init --print; start over, keeping the old file: askbox init --force",
         )),
@@ -65,7 +67,7 @@ fn keep_old(path: &Path) -> Result<()> {
                 program::say(&format!("note: the old one is {}\n", old.display()));
                 return Ok(());
             }
-            Ok(Placed::Taken) => {}
+            Ok(Placed::NameExists) => {}
             Err(e) if e.is_missing_file() => return Ok(()),
             Err(e) => return Err(e),
         }

@@ -174,7 +174,7 @@ pub fn write(force: bool) -> Result<()> {
     disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
     if force {
         disk::replace(&path, text.as_bytes())?;
-    } else if disk::create(&path, text.as_bytes())? == Placed::Taken && std::fs::read(&path).io("read", &path)? != text.as_bytes() {
+    } else if disk::create(&path, text.as_bytes())? == Placed::NameExists && std::fs::read(&path).io("read", &path)? != text.as_bytes() {
         return Err(Error::conflict(
             format!("{} exists and is another one; it was left as it is", path.display()),
             "replace it: askbox init --service --force",

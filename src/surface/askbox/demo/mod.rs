@@ -1,5 +1,7 @@
 //! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent is a script.
 
+#![allow(clippy::disallowed_methods, reason = "the demo writes a temporary folder of its own, outside of any mailbox")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
