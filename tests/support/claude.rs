@@ -90,7 +90,7 @@ impl ClaudeHome {
     /// Puts a shell script on the agent's PATH.
     pub fn add_script(&self, name: &str, body: &str) {
         let path = self.bin().join(name);
-        super::program::write(&path, &format!("#!/bin/sh\n{body}\n"));
+        crate::support::program::write(&path, &format!("#!/bin/sh\n{body}\n"));
     }
 
     /// The complete environment: to be set after wiping the tester's own.

@@ -1,9 +1,6 @@
 //! A mailbox of its own, and the programs as a shell sees them.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "program.rs"]
-pub mod program;
-
+use crate::support::program;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt;

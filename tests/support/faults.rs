@@ -1,10 +1,7 @@
 //! What the fault tests share: a mailbox of their own with a scripted agent, strace, and looks at what a crash left.
 //! Each test file uses its own part of it.
-#![allow(dead_code, reason = "shared by test files that each use a part")]
 
-#[path = "program.rs"]
-mod program;
-
+use crate::support::program;
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
@@ -24,7 +21,7 @@ pub const DOCUMENTS: [&str; 8] = ["pending", "answered", "running", "parked", "c
 
 /// The scripted agent: speaks `claude`'s stream-json, keeps a transcript, and remembers as `claude` does which messages its
 /// session has had. `$AGENT_DIR/log` gets one line a deed; `violation` where two agents of one round live at once.
-const AGENT: &str = include_str!("faults_agent.sh");
+const AGENT: &str = include_str!("agents/stepping.sh");
 
 /// A mailbox, its configuration and its agent, in a folder of their own.
 pub struct Place {
@@ -38,7 +35,7 @@ impl Place {
         Self::with("work")
     }
 
-    /// `body`: what the agent does between the receipt and its end, in sh; see `faults_agent.sh`.
+    /// `body`: what the agent does between the receipt and its end, in sh; see `agents/stepping.sh`.
     pub fn with(body: &str) -> Self {
         let memory = Path::new("/dev/shm");
         Self::within(if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() }, body)

@@ -1,5 +1,4 @@
 //! A home folder of its own with a mailbox, a fake agent and real watchers, for tests that play the strangers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -53,7 +52,7 @@ impl Home {
 
     /// Writes the operator's configuration; the fake agent is its only runner.
     pub fn configure(&self, more: &str) {
-        let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/fake_agent.sh");
+        let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/agents/plain.sh");
         let runner = format!("[runner]\ndefault = \"fake\"\n[runner.fake]\nprogram = \"{}\"\n", agent.display());
         fs::write(self.path("config.toml"), format!("{more}\n{runner}")).unwrap();
     }

@@ -1,6 +1,5 @@
 //! The part of JSON Schema (draft 2020-12) that the schemas in `docs/schema/` use. An unknown keyword is a panic, so that
 //! nothing passes unchecked.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 

@@ -1,17 +1,15 @@
-//! What the tests share. Each test file uses its own part of it, hence the `dead_code` allowances.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! What the tests share. Each of the five test programs uses a part of it.
+#![allow(dead_code, reason = "each test program uses a part")]
 
-#[allow(dead_code)]
 pub mod api;
-#[allow(dead_code)]
 pub mod claude;
-#[allow(dead_code)]
+pub mod cli;
+pub mod faults;
+pub mod home;
 mod http;
-#[allow(dead_code)]
+pub mod json_schema;
 pub mod live;
-mod program;
-#[allow(dead_code)]
+pub mod program;
 mod script;
-#[cfg(feature = "relaunch")]
-#[allow(dead_code)]
 pub mod service;
+pub mod terminal;

@@ -1,10 +1,9 @@
 //! A real terminal: tmux types and reads the screen.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cli::Scene;
+use crate::support::cli::Scene;
 
 /// A terminal of its own, 100 by 40.
 pub struct Terminal<'a> {

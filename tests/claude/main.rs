@@ -1,0 +1,12 @@
+//! With the real `claude` behind a scripted API. `tests/run` fetches it and names it in `ASKBOX_TEST_CLAUDE`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod chains;
+mod definitions;
+mod facts;
+mod main_job;
+mod scripted_api;
+mod stopping;

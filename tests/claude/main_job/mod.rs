@@ -1,0 +1,9 @@
+//! The product's main job with the real `claude`: a question that was answered relaunches its agent, once, with the answer.
+//! What the API received is the proof.
+
+mod answers;
+mod costs;
+mod fresh;
+mod killed;
+mod resume;
+mod surface;

@@ -1,0 +1,339 @@
+//! Promise 3 with agents that misbehave: whatever they do, the round is delivered or parked, nothing of them stays behind,
+//! and the supervisor stays small.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::support::faults::{self, Place, until};
+use serde_json::Value;
+
+/// More memory than a supervisor may ever take, in KiB: unoptimized, with its libraries.
+const SMALL: u64 = 24 << 10;
+
+/// A workflow that was answered and relaunched by a watcher.
+struct Case {
+    place: Place,
+    round: String,
+    _watcher: faults::Running,
+}
+
+impl Case {
+    fn new(agent: &str, relaunch: &str, limits: &str) -> Self {
+        Self::paused(agent, relaunch, limits, None)
+    }
+
+    fn paused(agent: &str, relaunch: &str, limits: &str, pause: Option<&str>) -> Self {
+        let place = Place::with(agent);
+        place.configure(&format!("{relaunch}\n[limits]\n{limits}\n"));
+        if let Some(step) = pause {
+            std::fs::write(place.agent(&format!("pause.{step}")), "").expect("pause");
+        }
+        place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+        place.ok("ask-answer", &["docs", "a"]);
+        let round = place.round("docs");
+        Self { _watcher: place.watcher(), place, round }
+    }
+
+    /// Waits until the round is over and nothing of it lives.
+    #[track_caller]
+    fn ends(&self, state: &str) {
+        until("the round ends", || ["delivered", "parked", "interrupted"].contains(&self.place.state("docs").as_str()));
+        assert_eq!(self.place.state("docs"), state, "{:#?}", self.events(1).last());
+        until("nothing of the run lives", || self.place.orphans().is_empty());
+        assert_eq!(self.place.logged("violation"), 0);
+        self.place.assert_whole(state);
+    }
+
+    fn run_file(&self, attempt: u32, name: &str) -> PathBuf {
+        self.place.mailbox().join(format!("runs/docs/{}/{attempt}/{name}", self.round))
+    }
+
+    fn record(&self, attempt: u32) -> Value {
+        serde_json::from_slice(&std::fs::read(self.run_file(attempt, "run.json")).expect("a record")).expect("JSON")
+    }
+
+    fn events(&self, attempt: u32) -> Vec<Value> {
+        let bytes = std::fs::read(self.run_file(attempt, "events.jsonl")).unwrap_or_default();
+        let text = String::from_utf8(bytes).expect("events are UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:.200}"))).collect()
+    }
+
+    /// Waits for the agent at a step; returns its supervisor's largest size so far, in KiB, and lets it go on.
+    #[track_caller]
+    fn size_at(&self, step: &str) -> u64 {
+        let at = self.place.agent(&format!("at.{step}"));
+        until(step, || at.exists());
+        let pids = std::fs::read_to_string(at).expect("pids");
+        let supervisor = pids.split_whitespace().nth(1).expect("the supervisor's pid");
+        let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).expect("it lives");
+        let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("VmHWM");
+        std::fs::remove_file(self.place.agent(&format!("pause.{step}"))).expect("paused");
+        peak.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+}
+
+#[test]
+fn an_exit_status_of_zero_is_no_receipt() {
+    let case = Case::new("exit 0", "attempts = 3", "");
+    case.ends("parked");
+    assert_eq!(case.place.logged("start "), 3);
+    assert!(case.record(3)["why"].as_str().is_some_and(|w| w.contains("without a result")), "{}", case.record(3));
+    let out = case.place.run("relaunch", &["docs"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("relaunch retry docs"), "the way on is not told: {out:?}");
+}
+
+#[test]
+fn an_agent_that_hangs_after_its_result_has_delivered_and_is_ended() {
+    let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 1);
+}
+
+#[test]
+fn an_agent_that_hangs_after_its_result_and_ignores_sigterm_is_killed() {
+    let case = Case::new("trap '' INT TERM\nresult done\nwhile :; do sleep 1; done", "", "");
+    case.ends("delivered");
+    let notes: Vec<_> = case.events(1).into_iter().filter(|e| e["type"] == "note").map(|e| e["text"].to_string()).collect();
+    assert!(notes.iter().any(|n| n.contains("SIGTERM")) && notes.iter().any(|n| n.contains("killed")), "{notes:?}");
+}
+
+#[test]
+fn a_silent_agent_that_ignores_every_signal_is_stopped_at_its_limit_and_parked() {
+    let started = Instant::now();
+    let case = Case::new("trap '' INT TERM\nwhile :; do sleep 1; done", "", "silence = \"1s\"\ngrace = \"200ms\"");
+    case.ends("interrupted");
+    assert!(case.events(1).iter().any(|e| e["type"] == "interrupted"), "{:#?}", case.events(1));
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_grandchild_that_holds_the_output_open_holds_nothing_up_and_does_not_stay() {
+    let case = Case::new("setsid sleep 1000 &\nwork", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 1);
+}
+
+#[test]
+fn an_agent_that_closes_its_output_and_stays_is_ended() {
+    let case = Case::new("exec >&-\nwhile :; do sleep 1; done", "attempts = 1", "");
+    case.ends("parked");
+}
+
+#[test]
+fn half_a_line_and_a_death_is_a_failure_that_is_retried_in_the_same_session() {
+    let case =
+        Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
+    case.ends("delivered");
+    assert_eq!(case.place.logged("start "), 2);
+    assert_eq!((case.place.logged("shown "), case.place.logged("continued ")), (1, 1), "{:#?}", case.place.log());
+    assert_eq!(case.record(1)["session_id"], case.record(2)["session_id"]);
+    assert!(case.events(1).iter().any(|e| e["type"] == "raw" && e["what"] == "torn"), "{:#?}", case.events(1));
+}
+
+#[test]
+fn invalid_utf8_costs_the_bytes_and_nothing_else() {
+    let text = "printf '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\\351 \\377\\376\\300!\"}]}}\\n\\377\\377\\n'";
+    let case = Case::new(&format!("{text}\nwork"), "", "");
+    case.ends("delivered");
+    let said = case.events(1).into_iter().find(|e| e["type"] == "text").expect("the text");
+    assert!(said["text"].as_str().is_some_and(|t| t.starts_with("caf\u{fffd}") && t.ends_with('!')), "{said}");
+}
+
+#[test]
+fn two_hundred_megabytes_on_one_line_do_not_make_the_supervisor_large() {
+    let line = "printf '{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"'\n\
+                head -c 200000000 /dev/zero | tr '\\0' x\nprintf '\"}]}}\\n'";
+    let garbage = "head -c 50000000 /dev/zero | tr '\\0' y\necho";
+    let case = Case::paused(&format!("{line}\n{garbage}\nwork"), "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    let events = case.events(1);
+    let result = events.iter().find(|e| e["type"] == "tool_result").expect("the result");
+    assert_eq!(result["bytes"], 200_000_000, "the true size is not told");
+    eprintln!("250 MB on two lines: the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn a_hundred_thousand_events_at_once_are_all_recorded_in_order_by_a_small_supervisor() {
+    let flood = "awk 'BEGIN { for (i = 0; i < 100000; i++) print \"{\\\"type\\\":\\\"assistant\\\",\\\"message\\\":{\\\"content\\\":\
+                 [{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" i \"\\\"}]}}\" }'";
+    let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
+    let started = Instant::now();
+    let size = case.size_at("before_result");
+    let took = started.elapsed();
+    case.ends("delivered");
+    let events = case.events(1);
+    let said: Vec<_> = events.iter().filter(|e| e["type"] == "text").map(|e| e["text"].as_str().expect("text").to_owned()).collect();
+    let expected: Vec<_> = (0..100_000).map(|n| n.to_string()).collect();
+    assert!(said == expected, "{} events of 100000, the last is {:?}", said.len(), said.last());
+    let in_order = events.iter().zip(1..).all(|(e, n)| e["seq"] == n);
+    assert!(in_order, "events are not numbered in order");
+    eprintln!("100000 events: read within {took:.1?}, the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn large_events_that_come_faster_than_they_are_recorded_are_held_back() {
+    // 400 MB of texts that are each kept whole: a queue of them would show.
+    let flood = "text=$(head -c 60000 /dev/zero | tr '\\0' z)\nawk -v t=\"$text\" 'BEGIN { for (i = 0; i < 7000; i++) print \"{\\\"type\\\":\
+                 \\\"assistant\\\",\\\"message\\\":{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" t \"\\\"}]}}\" }'";
+    let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    assert_eq!(case.events(1).iter().filter(|e| e["type"] == "text").count(), 7000);
+    eprintln!("400 MB of texts: the supervisor took {size} KiB at most");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn a_flood_on_standard_error_blocks_nobody_and_fills_no_disk() {
+    let case = Case::paused("head -c 100000000 /dev/zero | tr '\\0' e >&2\nwork", "", "", Some("before_result"));
+    let size = case.size_at("before_result");
+    case.ends("delivered");
+    let kept = std::fs::metadata(case.run_file(1, "stderr.log")).expect("stderr.log").len();
+    assert!((1..=4 << 20).contains(&kept), "{kept} bytes of standard error were kept");
+    assert!(size < SMALL, "{size} KiB");
+}
+
+#[test]
+fn a_grandchild_that_holds_standard_error_open_holds_nothing_up() {
+    let started = Instant::now();
+    let case = Case::new("exec >&-\nsetsid sleep 1000 2>&2 &\necho 'out of walnuts' >&2\nexit 3", "attempts = 1", "");
+    case.ends("parked");
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_it_complained_of_last_is_what_it_died_of() {
+    let case = Case::new("echo 'all is well' >&2\necho 'out of walnuts' >&2\necho >&2\nexit 3", "attempts = 1", "");
+    case.ends("parked");
+    assert!(
+        case.record(1)["why"].as_str().is_some_and(|w| w.contains("exit status: 3") && w.contains("out of walnuts")),
+        "{}",
+        case.record(1)
+    );
+}
+
+#[test]
+fn what_its_tools_leave_behind_and_ends_meanwhile_does_not_stay_a_zombie() {
+    // A subshell that ends at once makes an orphan of what it started.
+    let orphans = "for n in 1 2 3; do (sh -c 'echo $$ >>\"$AGENT_DIR/orphans\"; exec sleep 0.1' &); done\nwork";
+    let case = Case::paused(orphans, "", "", Some("before_result"));
+    let at = case.place.agent("at.before_result");
+    let pids = || std::fs::read_to_string(case.place.agent("orphans")).unwrap_or_default();
+    until("they have started", || at.exists() && pids().lines().count() == 3);
+    until("they are waited for", || pids().lines().all(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()));
+    assert_eq!(case.place.state("docs"), "running", "they were waited for because it ended");
+    case.size_at("before_result");
+    case.ends("delivered");
+}
+
+/// Larger than what a pipe takes.
+const LARGE: usize = 500_000;
+
+/// A run in the foreground with a large prompt, of an agent that does not read yet.
+fn unread() -> (Place, faults::Running) {
+    let place = Place::new();
+    std::fs::write(place.agent("pause.spawned"), "").expect("pause");
+    std::fs::write(place.root.join("prompt.md"), "walnut ".repeat(LARGE / 7)).expect("prompt");
+    let mut command = place.command("relaunch");
+    let run = command.args(["run", "-w", "docs", "prompt.md"]).stdout(std::process::Stdio::null()).spawn().expect("relaunch");
+    until("the agent lives", || place.agent("at.spawned").exists());
+    (place, faults::Running(run))
+}
+
+#[test]
+fn a_large_message_waits_for_an_agent_that_reads_late_and_comes_whole() {
+    let (place, mut run) = unread();
+    std::fs::remove_file(place.agent("pause.spawned")).expect("paused");
+    assert!(run.0.wait().expect("its status").success());
+    let told = place.only_told();
+    assert_eq!(told.matches("walnut ").count(), LARGE / 7, "{} bytes", told.len());
+    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+}
+
+#[test]
+fn an_agent_that_never_reads_can_be_stopped() {
+    let (place, mut run) = unread();
+    place.ok("relaunch", &["stop", "docs", "--now"]);
+    assert_eq!(run.0.wait().expect("its status").code(), Some(1));
+    assert_eq!((place.state("docs").as_str(), place.orphans().len()), ("interrupted", 0));
+}
+
+/// Tools without end, whatever it was told; a second launch is done at once.
+const UNSTOPPABLE: &str = r#"
+call() {
+  say "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"t$1\",\"name\":\"Bash\",\"input\":{}}]}}"
+  say "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t$1\",\"is_error\":false,\"content\":\"done $1\"}]}}"
+}
+[ -e "$AGENT_DIR/well" ] && { work; finish; }
+trap '' INT TERM
+i=0
+while :; do i=$((i+1)); call $i; sleep 0.05; done"#;
+
+#[test]
+fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_has_and_goes_on_once_that_is_raised() {
+    let case = Case::new(UNSTOPPABLE, "attempts = 2", "turns = 5\ngrace = \"200ms\"");
+    case.ends("parked");
+    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], case.place.logged("start ")), (&"turns".into(), 1), "{status}");
+    assert!(status["why"].as_str().is_some_and(|w| w.contains("limits.turns = 5")), "{status}");
+    let events = case.events(1);
+    let kept = events.iter().find(|e| e["type"] == "interrupted").expect("what it had");
+    let calls = kept["tool_calls"].as_array().expect("its calls");
+    // The kill may have come between a call and its result.
+    let (_, done) = calls.split_last().expect("its calls");
+    assert!(!done.is_empty() && done.iter().all(|c| c["text"].as_str().is_some_and(|t| t.starts_with("done "))), "{kept:#}");
+    assert_eq!(events.last().expect("events")["type"], "parked");
+    // Reaching a limit used no attempt up, and the session goes on.
+    std::fs::write(case.place.agent("well"), "").expect("a file");
+    case.place.configure("[limits]\nturns = 50");
+    case.place.ok("relaunch", &["docs"]);
+    assert_eq!(case.place.state("docs"), "delivered");
+    assert_eq!((case.record(1)["session_id"].clone(), case.place.logged("continued ")), (case.record(2)["session_id"].clone(), 1));
+}
+
+#[test]
+fn an_agent_that_passes_its_budget_and_fails_is_parked_before_another_launch() {
+    let spend = r#"[ -e "$AGENT_DIR/well" ] && { work; finish; }
+say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_reason\":\"odd\",\"session_id\":\"$session\",\"result\":\"x\",\"model_usage_since_last_result\":{\"m\":{\"costUSD\":3}}}""#;
+    let case = Case::new(spend, "", "run_cost = 1");
+    case.ends("parked");
+    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], &status["cost_usd"], case.place.logged("start ")), (&"budget".into(), &3.0.into(), 1), "{status}");
+    std::fs::write(case.place.agent("well"), "").expect("a file");
+    let refused = case.place.run("relaunch", &["docs"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is left of limits.run_cost = 1 USD"), "{refused:?}");
+    case.place.configure("[limits]\nrun_cost = 50");
+    case.place.ok("relaunch", &["docs"]);
+    assert_eq!(case.place.state("docs"), "delivered");
+}
+
+/// An old kernel, or a sandbox that lends none.
+#[test]
+fn without_pidfds_a_run_is_delivered_all_the_same() {
+    let place = faults::Place::new();
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    place.ok("ask-answer", &["docs", "a"]);
+    let without = faults::strace(&["-qq", "-f", "-e", "trace=pidfd_open", "-e", "inject=pidfd_open:error=ENOSYS", "-o", "/dev/null"]);
+    let out = faults::output(place.wrapped(&without, "relaunch").arg("docs"));
+    assert!(out.status.success(), "{}", faults::words(&out));
+    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+}
+
+#[test]
+fn an_answer_too_long_for_a_prompt_lies_in_its_file_also_where_the_claimer_launches_itself() {
+    let place = faults::Place::new();
+    place.ok("ask-post", &["-w", "docs", "Tell me everything"]);
+    let answer = "0123456789 ".repeat(60 << 10);
+    std::fs::write(place.agent("answer"), &answer).expect("a file");
+    let given = std::fs::File::open(place.agent("answer")).expect("the file");
+    let out = faults::output(place.command("ask-answer").args(["docs", "-"]).stdin(given));
+    assert!(out.status.success(), "{}", faults::words(&out));
+    place.ok("relaunch", &["docs"]);
+    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1));
+    let round = place.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
+    let file = place.mailbox().join("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
+    assert!(std::fs::read_to_string(&file).expect("the file") == answer, "{}", file.display());
+}

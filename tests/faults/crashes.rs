@@ -1,0 +1,328 @@
+//! Promises 2 and 3 when processes die: the watcher, the supervisor, the agent and every pair of them are killed at each step
+//! of a run. What is seen is the table in `docs/reliability.md`; `ASKBOX_WRITE_DOCS=1` writes it anew.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::support::faults::{self, Place, Running, in_parallel, kill, output, strace, until};
+use serde_json::Value;
+
+/// Where the agent can be held, and what that is in words.
+const STEPS: [(&str, &str); 5] = [
+    ("spawned", "the agent is spawned and has read nothing"),
+    ("began", "its session began, the model has the answer"),
+    ("tool", "a tool runs, in a session of its own"),
+    ("before_result", "the turn is nearly over"),
+    ("result", "the result was told, the agent is about to go"),
+];
+
+#[derive(Clone, Copy, Default)]
+struct Victims {
+    watcher: bool,
+    supervisor: bool,
+    agent: bool,
+}
+
+impl Victims {
+    /// Each alone, each pair, and all: a reboot.
+    fn all() -> Vec<Self> {
+        let bit = |n: u8, b: u8| n & b != 0;
+        let mut all: Vec<_> = (1..8).map(|n| Self { watcher: bit(n, 1), supervisor: bit(n, 2), agent: bit(n, 4) }).collect();
+        all.sort_by_key(|v| u8::from(v.watcher) + u8::from(v.supervisor) + u8::from(v.agent));
+        all
+    }
+
+    fn words(self) -> String {
+        let named = [(self.watcher, "watcher"), (self.supervisor, "supervisor"), (self.agent, "agent")];
+        let words: Vec<_> = named.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+        if words.len() == 3 { "all three (a reboot)".into() } else { words.join(" + ") }
+    }
+}
+
+/// One row: who, when, how many launches, what happened.
+type Row = (usize, [String; 4]);
+
+/// A tool of the agent that would outlive it, and then its work.
+const AGENT: &str = "setsid sleep 1000 &\nwork";
+
+fn answered() -> Place {
+    let place = Place::with(AGENT);
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    place.ok("ask-answer", &["docs", "a"]);
+    place
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).expect("JSON")
+}
+
+/// What must hold whoever was killed, and what happened, in words.
+#[track_caller]
+fn verdict(place: &Place, when: &str) -> [String; 2] {
+    place.assert_whole(when);
+    for folder in ["pending", "answered", "running", "parked", "quarantine"] {
+        assert_eq!(faults::names(&place.mailbox().join(folder)), Vec::<String>::new(), "{when}: {folder}/ is not empty");
+    }
+    let closed = place.only("closed", "docs.").unwrap_or_else(|| panic!("{when}: not closed"));
+    assert_eq!(json(&closed)["closed"]["state"], "delivered", "{when}");
+    until(&format!("{when}: nothing of the run lives"), || place.orphans().is_empty());
+    let (launches, shown, continued) = (place.logged("start "), place.logged("shown "), place.logged("continued "));
+    assert_eq!((shown, place.logged("violation ")), (1, 0), "{when}: {:#?}", place.log());
+    let records: Vec<Value> =
+        faults::files(&place.mailbox().join("runs")).into_keys().filter(|p| p.ends_with("run.json")).map(|p| json(&p)).collect();
+    assert_eq!(records.iter().filter(|r| r["state"] == "delivered").count(), 1, "{when}: {records:#?}");
+    let sessions: std::collections::BTreeSet<_> = records.iter().map(|r| r["session_id"].to_string()).collect();
+    assert_eq!(sessions.len(), 1, "{when}: {records:#?}");
+    let what = match (launches, continued) {
+        (1, 0) if records.len() == 1 => "one launch, delivered",
+        (1, 0) => "never launched by the first attempt; the second delivers",
+        (2, 0) => "launched again under the same session id; only then the model is shown the answer",
+        (2, 1) => "the same session is resumed; the model is not shown the answer again",
+        other => panic!("{when}: launches and resumes {other:?}: {:#?}", place.log()),
+    };
+    [launches.to_string(), what.to_owned()]
+}
+
+/// Holds the agent at a step, kills, lets go, and starts a watcher where there is none.
+fn at_agent_step(step: &str, words: &str, victims: Victims) -> [String; 4] {
+    let when = format!("{} killed when {words}", victims.words());
+    let place = answered();
+    let (pause, at) = (place.agent(&format!("pause.{step}")), place.agent(&format!("at.{step}")));
+    std::fs::write(&pause, "").expect("pause");
+    let round = place.round("docs");
+    let watcher = place.watcher();
+    until(&when, || at.exists());
+    let pids: Vec<i32> = std::fs::read_to_string(&at).expect("pids").split_whitespace().map(|p| p.parse().expect("a pid")).collect();
+    if step == "result" {
+        let events = place.mailbox().join(format!("runs/docs/{round}/1/events.jsonl"));
+        until(&when, || std::fs::read_to_string(&events).is_ok_and(|e| e.contains("\"type\":\"result\"")));
+    }
+    let _watcher = if victims.watcher {
+        watcher.kill();
+        None
+    } else {
+        Some(watcher)
+    };
+    if victims.supervisor {
+        kill(pids[1]);
+    }
+    if victims.agent {
+        kill(pids[0]);
+    }
+    std::fs::remove_file(&pause).expect("paused");
+    let _second = victims.watcher.then(|| place.watcher());
+    until(&when, || place.only("closed", "docs.").is_some());
+    let [launches, what] = verdict(&place, &when);
+    [victims.words(), words.to_owned(), launches, what]
+}
+
+/// A step between two system calls: the name that is about to appear, and which of its appearances.
+struct Moment {
+    who: &'static str,
+    words: &'static str,
+    call: &'static str,
+    /// `{round}` is the round's id.
+    path: &'static str,
+    n: usize,
+}
+
+const fn moment(who: &'static str, words: &'static str, call: &'static str, path: &'static str, n: usize) -> Moment {
+    Moment { who, words, call, path, n }
+}
+
+const RECORD: &str = "runs/docs/{round}/1/run.json";
+
+/// Before the agent is launched, or told anything.
+const BEFORE: [Moment; 6] = [
+    moment("watcher", "about to claim", "renameat2", "running/docs.{round}.json", 1),
+    moment("watcher", "claimed, no supervisor is started yet", "openat", "/dev/null", 1),
+    moment("watcher", "the supervisor is started, no attempt is written yet", "renameat2", RECORD, 1),
+    moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
+    moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
+    moment(FOREGROUND, "claimed, nothing is launched yet", "open", "running/docs.{round}.json", 1),
+];
+
+/// Whether the agent gets as far as to its log before it dies with its supervisor, the machine decides.
+const LAUNCHED: [Moment; 3] = [
+    moment("supervisor", "the agent is launched, its workflow not yet on record", "renameat", "workflows/docs.json", 1),
+    moment(FOREGROUND, "the agent is launched, its attempt not yet on record", "renameat2", RECORD, 1),
+    moment(FOREGROUND, "the agent is launched, its workflow not yet on record", "renameat", "workflows/docs.json", 1),
+];
+
+const AFTER: [Moment; 3] = [
+    moment("supervisor", "the agent is gone, the final record is not written", "renameat", RECORD, 2),
+    moment("supervisor", "the final record is written, the round still open", "renameat", "running/docs.{round}.json", 1),
+    moment("supervisor", "the document says how it ended, the last move is missing", "renameat2", "closed/docs.{round}.json", 1),
+];
+
+/// `relaunch docs` on an answered workflow: it claims and supervises in one.
+const FOREGROUND: &str = "`relaunch ID`";
+
+/// strace that kills there.
+fn killing(place: &Place, moment: &Moment, round: &str) -> Vec<String> {
+    let path = place.mailbox().join(moment.path.replace("{round}", round)).display().to_string();
+    let (trace, inject) = (format!("trace={}", moment.call), format!("inject={}:signal=KILL:when={}", moment.call, moment.n));
+    strace(&["-qq", "-P", &path, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
+}
+
+fn kill_watcher(place: &Place, moment: &Moment, round: &str, when: &str) {
+    let mut watcher = place.watcher_behind(&killing(place, moment, round));
+    until(when, || watcher.0.try_wait().expect("wait").is_some());
+}
+
+/// Kills right before a system call. A supervisor in the foreground is the same code as the watcher's.
+fn at_moment(moment: &Moment) -> [String; 4] {
+    let when = format!("{} killed when {}", moment.who, moment.words);
+    let place = answered();
+    let round = place.round("docs");
+    if moment.who == "watcher" {
+        kill_watcher(&place, moment, &round, &when);
+    } else {
+        if moment.who == "supervisor" {
+            kill_watcher(&place, &BEFORE[1], &round, &when);
+        }
+        let out = output(place.wrapped(&killing(&place, moment, &round), "relaunch").arg("docs"));
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
+    }
+    assert!(place.only("closed", "docs.").is_none(), "{when}: it was over before");
+    let watcher: Running = place.watcher();
+    until(&when, || place.only("closed", "docs.").is_some());
+    let [launches, what] = verdict(&place, &when);
+    watcher.kill();
+    [moment.who.to_owned(), moment.words.to_owned(), launches, what]
+}
+
+enum Case {
+    Moment(&'static Moment),
+    Step(&'static str, &'static str, Victims),
+}
+
+#[test]
+fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_documentation_says() {
+    let cases: Vec<(usize, Case)> = BEFORE
+        .iter()
+        .map(Case::Moment)
+        .chain(STEPS.iter().flat_map(|(step, words)| Victims::all().into_iter().map(|v| Case::Step(step, words, v))))
+        .chain(AFTER.iter().map(Case::Moment))
+        .enumerate()
+        .collect();
+    let rows: Mutex<Vec<Row>> = Mutex::new(Vec::new());
+    in_parallel(8, &cases, |(n, case)| {
+        let row = match case {
+            Case::Moment(moment) => at_moment(moment),
+            Case::Step(step, words, victims) => at_agent_step(step, words, *victims),
+        };
+        rows.lock().expect("rows").push((*n, row));
+    });
+    let mut rows = rows.into_inner().expect("rows");
+    rows.sort();
+    let table: String = rows.iter().map(|(_, [who, when, launches, what])| format!("| {who} | {when} | {launches} | {what} |\n")).collect();
+    let table = format!("| killed | when | launches | what happens |\n|---|---|---|---|\n{table}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    let text = std::fs::read_to_string(&path).expect("docs/reliability.md");
+    let (head, rest) = text.split_once("<!-- crashes -->\n").expect("a mark before the table");
+    let (old, tail) = rest.split_once("<!-- end -->").expect("a mark behind the table");
+    if std::env::var_os("ASKBOX_WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{head}<!-- crashes -->\n{table}<!-- end -->{tail}")).expect("write");
+    } else {
+        assert_eq!(old, table, "docs/reliability.md says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
+    }
+}
+
+#[test]
+fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_again_and_only_then_told() {
+    for moment in &LAUNCHED {
+        let [who, when, launches, what] = at_moment(moment);
+        // An attempt that came on record is the second one's, session and all; of one that did not nobody knows.
+        let expected = match launches.as_str() {
+            "2" => what.starts_with("launched again under the same session id; only then the model is shown the answer"),
+            _ => ["one launch, delivered", "never launched by the first attempt; the second delivers"].contains(&what.as_str()),
+        };
+        assert!(expected, "{who} killed when {when}: {launches}: {what}");
+    }
+}
+
+/// The move out of `answered/` is synced in `running/` alone.
+#[test]
+fn an_answered_copy_that_a_power_cut_brings_back_is_not_run_again() {
+    let place = answered();
+    let answered = place.mailbox().join("answered/docs.json");
+    let copy = std::fs::read(&answered).expect("answered");
+    std::fs::write(place.agent("pause.tool"), "").expect("pause");
+    let watcher = place.watcher();
+    until("it is at work", || place.agent("at.tool").exists());
+    std::fs::write(&answered, &copy).expect("written");
+    std::fs::remove_file(place.agent("pause.tool")).expect("paused");
+    until("the copy goes", || !answered.exists());
+    until("it is closed", || place.only("closed", "docs.").is_some());
+    std::fs::write(&answered, &copy).expect("written");
+    until("the copy goes", || !answered.exists());
+    watcher.kill();
+    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+}
+
+/// The move into `closed/` is synced there alone.
+#[test]
+fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
+    let place = answered();
+    let round = place.round("docs");
+    let copy = std::fs::read(place.mailbox().join("answered/docs.json")).expect("answered");
+    place.ok("relaunch", &["docs"]);
+    let back = |folder: &str| place.mailbox().join(format!("{folder}/docs.{round}.json"));
+    std::fs::write(back("running"), &copy).expect("written");
+    let watcher = place.watcher();
+    until("the copy goes", || !back("running").exists());
+    watcher.kill();
+    std::fs::write(back("parked"), &copy).expect("written");
+    let out = place.run("relaunch", &["retry", "docs"]);
+    assert_eq!(out.status.code(), Some(4), "{}", faults::words(&out));
+    assert!(!back("parked").exists());
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert!(back("closed").exists());
+}
+
+/// The agent is launched before the round's own lock is there.
+#[test]
+fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
+    let place = answered();
+    let slow = faults::strace(&["-qq", "-e", "trace=mkdir", "-e", "inject=mkdir:delay_enter=4000000:when=1", "-o", "/dev/null"]);
+    let mut claiming = place.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
+    until("it is claimed", || place.only("running", "docs.").is_some());
+    let watcher = place.watcher();
+    let state = place.state("docs");
+    // Unless this machine is even slower.
+    assert!(state == "running" || place.mailbox().join("runs/docs").exists(), "{state}");
+    assert!(claiming.wait().expect("wait").success());
+    watcher.kill();
+    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1), "{:#?}", place.log());
+}
+
+/// An answer waits for its own name alone.
+#[test]
+fn a_question_that_a_power_cut_brings_back_is_asked_no_more_and_a_younger_copy_is_not_lost() {
+    let place = Place::with(AGENT);
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    let pending = place.mailbox().join("pending/docs.json");
+    let copy = std::fs::read(&pending).expect("pending");
+    let written = pending.metadata().and_then(|m| m.modified()).expect("a time");
+    let brought_back = || {
+        std::fs::write(&pending, &copy).expect("written");
+        std::fs::File::options().append(true).open(&pending).and_then(|f| f.set_modified(written)).expect("dated");
+    };
+    place.ok("ask-answer", &["docs", "a"]);
+    brought_back();
+    assert_eq!(place.run("ask-answer", &["docs", "a"]).status.code(), Some(4));
+    assert!(!pending.exists(), "it is still asked");
+    brought_back();
+    place.ok("relaunch", &["docs"]);
+    assert!(!pending.exists(), "it is still asked");
+    brought_back();
+    let watcher = place.watcher();
+    until("the copy goes", || !pending.exists());
+    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
+    std::fs::write(&pending, &copy).expect("written");
+    until("the younger copy is set aside", || faults::names(&place.mailbox().join("quarantine")).len() == 2);
+    watcher.kill();
+    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+}

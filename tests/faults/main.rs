@@ -1,0 +1,12 @@
+//! Processes are killed, disks are full, system calls fail and agents misbehave: no answer is lost and no agent is launched twice.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agent_faults;
+mod chains_killed;
+mod crashes;
+mod full_disk;
+mod killed_at_every_syscall;
+mod storm;

@@ -1,0 +1,12 @@
+//! What lies in the mailbox: who writes it, who reads it, in which order it reaches the disk, and what is removed from it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod conformance;
+mod gc;
+mod strangers;
+mod strangers_files;
+mod time;
+mod write_order;

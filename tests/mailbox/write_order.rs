@@ -1,0 +1,238 @@
+//! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
+
+use crate::support::faults::{Place, output, strace, words};
+
+const TRACED: &str = "trace=open,openat,creat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,\
+                      mkdir,mkdirat,clone,clone3,vfork,exit_group";
+
+/// What is a hint, a log or a lock: not a document, and rebuilt when it is lost.
+const NOT_DURABLE: [&str; 8] = ["/audit.jsonl", "/locks/", "/timers/", "/events.jsonl", "/stderr.log", "/lock", "/control", "/costs/"];
+
+/// One successful system call of the main thread.
+#[derive(Debug)]
+enum Call {
+    Created(String),
+    Written(String),
+    Synced(String),
+    /// From, to, and whether an existing name would have been refused.
+    Moved(String, String, bool),
+    Removed(String),
+    FolderMade(String),
+    Printed(String),
+    Spawned,
+    /// A line into the agent's pipe.
+    Told,
+    Left(String),
+}
+
+/// Runs a program behind strace in the mailbox of `place`; its calls in order.
+#[track_caller]
+fn calls(place: &Place, program: &str, args: &[&str]) -> Vec<Call> {
+    let trace = place.root.join("trace");
+    let before = strace(&["-qq", "-y", "-s", "200", "-e", TRACED, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
+    let out = output(place.wrapped(&before, program).args(args));
+    assert!(out.status.success(), "{program} {args:?}: {}", words(&out));
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    let calls: Vec<Call> = text.lines().filter_map(|line| call(line, &place.root.display().to_string())).collect();
+    assert!(matches!(calls.last(), Some(Call::Left(status)) if status == "0"), "{program} did not end with exit_group(0):\n{text}");
+    calls
+}
+
+fn call(line: &str, root: &str) -> Option<Call> {
+    let (name, rest) = line.split_once('(')?;
+    if name == "exit_group" {
+        return Some(Call::Left(rest.split(')').next()?.into()));
+    }
+    let (args, result) = rest.rsplit_once(" = ")?;
+    if result.starts_with('-') {
+        return None;
+    }
+    let quoted: Vec<String> = args.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    let of_fd = || Some(args.split_once('<')?.1.split_once('>')?.0.to_owned());
+    let ours = |path: &String| path.starts_with(root);
+    Some(match name {
+        "fsync" | "fdatasync" => Call::Synced(of_fd()?),
+        "write" if args.starts_with("1<") => Call::Printed(quoted.first()?.clone()),
+        "write" if args.contains("<pipe:") && quoted.first()?.starts_with("{\\") => Call::Told,
+        "write" | "pwrite64" => Call::Written(of_fd().filter(ours)?),
+        "open" | "openat" | "creat" if args.contains("O_CREAT") => Call::Created(quoted.first().filter(|p| ours(p))?.clone()),
+        "rename" | "renameat" | "renameat2" => {
+            let safe = args.contains("RENAME_NOREPLACE");
+            Call::Moved(quoted.first()?.clone(), quoted.get(1)?.clone(), safe)
+        }
+        "link" | "linkat" => Call::Moved(quoted.first()?.clone(), quoted.get(1)?.clone(), true),
+        "unlink" | "unlinkat" => Call::Removed(quoted.first()?.clone()),
+        "mkdir" | "mkdirat" => Call::FolderMade(quoted.first()?.clone()),
+        "vfork" => Call::Spawned,
+        "clone" | "clone3" if args.contains("CLONE_VFORK") => Call::Spawned,
+        _ => return None,
+    })
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn is_document(path: &str) -> bool {
+    !folder(path).is_empty()
+        && !NOT_DURABLE.iter().any(|n| path.contains(n))
+        && !path.rsplit('/').next().unwrap_or_default().starts_with('.')
+}
+
+/// The order that every program must keep.
+#[track_caller]
+fn assert_ordered(calls: &[Call]) {
+    let synced_between = |path: &str, from: usize, to: usize| calls[from..to].iter().any(|c| matches!(c, Call::Synced(p) if p == path));
+    for (at, call) in calls.iter().enumerate() {
+        match call {
+            Call::Created(path) | Call::Written(path) => {
+                assert!(!is_document(path), "{path} is written under its final name: {calls:#?}");
+            }
+            Call::Moved(from, to, _) if is_document(to) => {
+                // What a temporary name held was written before; what had a final name was synced when it got it.
+                if let Some(written) = calls[..at].iter().rposition(|c| matches!(c, Call::Written(p) if p == from)) {
+                    assert!(synced_between(from, written, at), "{to} appears before its data is on the disk: {calls:#?}");
+                }
+                // An agent that is launched knows of nothing before it is told.
+                let is_record = to.ends_with("/run.json");
+                let tells =
+                    |c: &Call| matches!(c, Call::Printed(_) | Call::Told | Call::Left(_)) || (!is_record && matches!(c, Call::Spawned));
+                let told = at + calls[at..].iter().position(tells).expect("the program ends");
+                let moved_on = calls[at + 1..told].iter().any(|c| matches!(c, Call::Moved(from, ..) if from == to));
+                // The round's own document says so as well.
+                let closed = |c: &Call| matches!(c, Call::Moved(_, to, _) if to.contains("/closed/"));
+                let is_over = is_record && calls[at..told].iter().any(closed);
+                assert!(
+                    moved_on || is_over || synced_between(folder(to), at, told),
+                    "success is told before the name {to} is on the disk: {calls:#?}"
+                );
+                // A copy that comes back is told from one that counts by the folders behind it: see tests/faults/crashes.rs.
+                let goes_on = to.contains("/running/") || to.contains("/closed/");
+                let goes_on = goes_on && ["/answered/", "/running/", "/parked/"].iter().any(|f| from.contains(f));
+                if is_document(from) && folder(from) != folder(to) && !goes_on {
+                    assert!(synced_between(folder(from), at, told), "{from} may come back after a power cut: {calls:#?}");
+                }
+            }
+            Call::FolderMade(path) => {
+                assert!(synced_between(folder(path), at, calls.len()), "the folder {path} may vanish: {calls:#?}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// No name in that folder could have replaced another one.
+#[track_caller]
+fn assert_never_replaces(calls: &[Call], part: &str) {
+    let found: Vec<_> = calls.iter().filter_map(|c| if let Call::Moved(_, to, safe) = c { Some((to, *safe)) } else { None }).collect();
+    let found: Vec<_> = found.into_iter().filter(|(to, _)| to.contains(part) && is_document(to)).collect();
+    assert!(!found.is_empty(), "nothing appeared in {part}: {calls:#?}");
+    assert!(found.iter().all(|(_, safe)| *safe), "a name in {part} could have been replaced: {calls:#?}");
+}
+
+fn position(calls: &[Call], is: impl Fn(&Call) -> bool) -> usize {
+    calls.iter().position(is).unwrap_or_else(|| panic!("it never happens: {calls:#?}"))
+}
+
+#[test]
+fn a_post_is_one_durable_file_and_two_syncs() {
+    let place = Place::new();
+    place.make_mailbox();
+    let calls = calls(&place, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"]);
+    assert_ordered(&calls);
+    assert_never_replaces(&calls, "/pending/");
+    let syncs: Vec<_> = calls.iter().filter_map(|c| if let Call::Synced(path) = c { Some(path.as_str()) } else { None }).collect();
+    assert_eq!(syncs.len(), 2, "{syncs:?}");
+    assert!(syncs[0].contains("/pending/.tmp") && syncs[1].ends_with("/pending"), "{syncs:?}");
+    let acknowledged = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
+    let last_sync = calls.iter().rposition(|c| matches!(c, Call::Synced(_))).expect("synced above");
+    assert!(last_sync < acknowledged, "{calls:#?}");
+}
+
+#[test]
+fn the_first_post_makes_the_mailbox_durable_too() {
+    let place = Place::new();
+    let calls = calls(&place, "ask-post", &["-w", "docs", "Merge?"]);
+    assert_ordered(&calls);
+    assert!(calls.iter().filter(|c| matches!(c, Call::FolderMade(_))).count() >= 5, "{calls:#?}");
+}
+
+#[test]
+fn a_mailbox_that_somebody_else_is_just_making_is_synced_before_a_post_in_it_is_acknowledged() {
+    let place = Place::new();
+    place.make_mailbox();
+    // As it is between the other one's mkdir and his sync; or as a stranger's `mkdir -p` leaves it.
+    std::fs::remove_file(place.mailbox().join("locks/synced")).expect("the first post leaves it");
+    let first = calls(&place, "ask-post", &["-w", "docs", "Merge?"]);
+    let told = position(&first, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
+    for folder in [place.mailbox(), place.root.clone()] {
+        let path = folder.display().to_string();
+        assert!(first[..told].iter().any(|c| matches!(c, Call::Synced(p) if *p == path)), "{path} may vanish: {first:#?}");
+    }
+    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+    assert_eq!(syncs(&calls(&place, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
+}
+
+#[test]
+fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_question_goes() {
+    let place = Place::new();
+    place.ok("checkpoint", &["save", "docs", "--step", "review"]);
+    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+    let calls = calls(&place, "ask-answer", &["docs", "a"]);
+    assert_ordered(&calls);
+    assert_never_replaces(&calls, "/answered/");
+    let checkpoint = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
+    let counts = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/answered/docs.json")));
+    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/answered")));
+    let gone = position(&calls, |c| {
+        matches!(c, Call::Moved(from, ..) if from.ends_with("/pending/docs.json"))
+            || matches!(c, Call::Removed(p) if p.ends_with("/pending/docs.json"))
+    });
+    assert!(checkpoint < counts && counts < durable && durable < gone, "{calls:#?}");
+    let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("docs: answered")));
+    assert!(gone < told, "{calls:#?}");
+}
+
+#[test]
+fn a_checkpoint_is_replaced_whole() {
+    let place = Place::new();
+    place.ok("checkpoint", &["save", "docs", "--step", "draft"]);
+    let calls = calls(&place, "checkpoint", &["save", "docs", "--step", "review"]);
+    assert_ordered(&calls);
+    position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
+    let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.contains("checkpoints/docs.json")));
+    let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/checkpoints")));
+    assert!(synced < told, "{calls:#?}");
+}
+
+#[test]
+fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is_told_anything() {
+    let place = Place::new();
+    for workflow in ["first", "docs"] {
+        place.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
+        place.ok("ask-answer", &[workflow, "a"]);
+    }
+    // What is made once, such as `costs/`, is there.
+    place.ok("relaunch", &["first"]);
+    let round = place.round("docs");
+    let calls = calls(&place, "relaunch", &["docs"]);
+    assert_eq!(place.state("docs"), "delivered");
+    assert_ordered(&calls);
+    assert_never_replaces(&calls, "/closed/");
+    let spawned = position(&calls, |c| matches!(c, Call::Spawned));
+    let claimed =
+        position(&calls, |c| matches!(c, Call::Moved(from, to, true) if from.ends_with("/answered/docs.json") && to.contains("/running/")));
+    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/running")));
+    let run = format!("/runs/docs/{round}/1");
+    // Where the claimant launches, the record is made while the agent starts.
+    let record = position(&calls, |c| matches!(c, Call::Moved(_, to, true) if to.ends_with(&format!("{run}/run.json"))));
+    let told = position(&calls, |c| matches!(c, Call::Told));
+    assert!(claimed < durable && durable < spawned && spawned < record && record < told, "{calls:#?}");
+    for folder in [run.as_str(), &format!("/runs/docs/{round}"), "/runs/docs", "/runs", "/workflows"] {
+        let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
+        assert!(calls[spawned..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
+    }
+    // Nothing but what has to be is waited for: neither before the launch nor behind the result.
+    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+    assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
+}

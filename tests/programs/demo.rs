@@ -1,0 +1,165 @@
+//! `askbox demo` does the whole job on a machine with nothing but these programs.
+
+use crate::support::program;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::cli::Scene;
+
+/// The demo's temporary folders are made below the scene's own, so that leftovers show.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.file("tmp")).unwrap();
+    scene
+}
+
+fn folders(scene: &Scene) -> Vec<PathBuf> {
+    std::fs::read_dir(scene.file("tmp")).unwrap().map(|e| e.unwrap().path()).collect()
+}
+
+/// In order, each behind the one before.
+#[track_caller]
+fn holds_in_order(text: &str, pieces: &[&str]) {
+    let mut at = 0;
+    for piece in pieces {
+        at += text[at..].find(piece).unwrap_or_else(|| panic!("no {piece:?} behind byte {at} of:\n{text}")) + piece.len();
+    }
+}
+
+#[test]
+fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
+    let scene = scene();
+    let ran = scene.run("TMPDIR=$PWD/tmp askbox demo --auto");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    holds_in_order(
+        &ran.stdout,
+        &[
+            "$ checkpoint save docs-42",
+            "$ ask-post 'The new section",
+            "QUESTION_POSTED:docs-42",
+            "The agent has ended",
+            "questions/pending/docs-42.json",
+            "\"question\": \"The new section",
+            "questions/checkpoints/docs-42.json",
+            "\"next_action\": \"apply the choice to guide.md\"",
+            "$ relaunch watch",
+            "watching  ",
+            "$ ask-answer list",
+            "$ ask-answer docs-42 merge",
+            "launched  docs-42  attempt 1",
+            "I am a new process",
+            "$ checkpoint show docs-42",
+            "$ eval \"$(checkpoint env docs-42)\"",
+            "guide.md is ready; the answer was: merge",
+            "A failed request is reported in the log.\n   A failed request is tried again",
+            "closed/docs-42.",
+            "\"event\":\"posted\"",
+            "\"event\":\"answered\"",
+            "\"event\":\"claimed\"",
+            "\"event\":\"delivered\"",
+            "$ askbox init",
+        ],
+    );
+    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_kept_demo_is_a_mailbox_that_the_programs_can_read_and_that_was_run_once() {
+    let scene = scene();
+    let out = scene.ok("TMPDIR=$PWD/tmp askbox demo --auto --keep");
+    let root = folders(&scene).remove(0);
+    assert!(out.contains(&format!("export ASKBOX_DIR={}/questions", root.display())), "{out}");
+    let mailbox = root.join("questions");
+    let status = scene.ok(&format!("relaunch status docs-42 --json --mailbox {}", mailbox.display()));
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&status).unwrap()["state"], "delivered");
+    let audit = std::fs::read_to_string(mailbox.join("audit.jsonl")).unwrap();
+    assert_eq!(audit.matches(r#""event":"claimed""#).count(), 1, "{audit}");
+}
+
+#[test]
+fn the_demo_says_which_program_is_missing_or_of_another_version_instead_of_pretending() {
+    let scene = scene();
+    let programs = scene.file("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let own = Path::new(env!("CARGO_BIN_EXE_askbox"));
+    program::copy(own, &programs.join("askbox"));
+    let ran = scene.run("TMPDIR=$PWD/tmp programs/askbox demo --auto");
+    assert_eq!(ran.status, 1);
+    holds_in_order(&ran.stderr, &["error: ask-post is not beside this program", "hint: ", "cargo build --release"]);
+    for name in ["ask-post", "ask-answer", "checkpoint", "relaunch"] {
+        program::copy(&own.with_file_name(name), &programs.join(name));
+    }
+    std::fs::remove_file(programs.join("checkpoint")).unwrap();
+    program::write(&programs.join("checkpoint"), "#!/bin/sh\necho checkpoint 0.0.1\n");
+    let ran = scene.run("TMPDIR=$PWD/tmp programs/askbox demo --auto");
+    assert!(ran.stderr.contains("is `checkpoint 0.0.1`, not `checkpoint "), "{}", ran.stderr);
+    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+}
+
+/// A terminal of its own, in which the demo runs.
+struct Terminal<'a>(&'a Scene);
+
+impl Terminal<'_> {
+    fn tmux(&self, words: &[&str]) -> String {
+        let output = Command::new("tmux").arg("-S").arg(self.0.file("tmux")).arg("-u").args(words).current_dir(self.0.root()).output();
+        let output = output.expect("this test drives a real terminal and needs tmux: apt-get install tmux");
+        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn demo(&self) {
+        let path = format!("PATH={}:/usr/bin:/bin", Path::new(env!("CARGO_BIN_EXE_askbox")).parent().unwrap().display());
+        let temp = format!("TMPDIR={}", self.0.file("tmp").display());
+        let begin = ["-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "200"];
+        let run = ["env", "-i", &path, &temp, "TERM=screen", "LANG=C.UTF-8", "sh", "-c", "askbox demo; echo left=$?; sleep 60"];
+        self.tmux(&[&begin[..], &run[..]].concat());
+    }
+
+    #[track_caller]
+    fn see(&self, text: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let screen = self.tmux(&["capture-pane", "-p"]);
+            if screen.contains(text) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "the screen never showed {text:?}:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("tmux").arg("-S").arg(self.0.file("tmux")).arg("kill-server").output();
+    }
+}
+
+#[test]
+fn at_a_terminal_the_user_chooses_and_the_agent_does_as_chosen() {
+    let scene = scene();
+    let terminal = Terminal(&scene);
+    terminal.demo();
+    terminal.see("? The new section Retries overlaps");
+    terminal.tmux(&["send-keys", "Down", "Down", "Enter"]);
+    terminal.see("guide.md is ready; the answer was: link");
+    terminal.see("left=0");
+    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_demo_that_is_left_at_the_prompt_takes_its_watcher_along() {
+    let scene = scene();
+    let terminal = Terminal(&scene);
+    terminal.demo();
+    terminal.see("? The new section Retries overlaps");
+    terminal.tmux(&["send-keys", "Escape"]);
+    terminal.see("left=1");
+    let root = folders(&scene).remove(0);
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.path().join(name)).unwrap_or_default()).into_owned();
+        let watches_here = read("cmdline").contains("relaunch\0watch") && read("environ").contains(root.to_str().unwrap());
+        assert!(!watches_here, "{} is left", process.path().display());
+    }
+}

@@ -1,0 +1,17 @@
+//! What each program prints, accepts and refuses, and the pages and files that are made from the programs.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agent_files;
+mod bad_input;
+mod demo;
+mod dependencies;
+mod doctor;
+mod inbox;
+mod init;
+mod schema_is_current;
+mod service;
+mod small_programs;
+mod tree;

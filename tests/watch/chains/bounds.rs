@@ -1,0 +1,92 @@
+//! How far a tree may grow, and its end as a whole.
+
+use crate::chains::scripted::{ASKS, Tree, passes_on};
+use crate::support::home::until;
+
+#[test]
+fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
+    let tree = Tree::with("[chain]\nmax_depth = 2\nmax_children = 2\n");
+    let spawn = |id: &str| format!("relaunch spawn --background -w {id} --prompt go 2>&1");
+    tree.does("root", &format!("[ $n = 1 ] && {{ {}; {}; {}; }}", spawn("a"), spawn("b"), spawn("c")));
+    tree.does("a", &format!("{}; echo \"status $?\"", spawn("deeper")));
+    tree.does("b", "echo done");
+    let _watcher = tree.home.watch();
+    tree.spawn("root");
+    until("the second turn", || (tree.launches("root") == 2).then_some(()));
+    let record: Vec<_> = tree.home.rounds("closed", "root");
+    let first = record.iter().find(|r| r["prompt"] == "go" && r["results"].is_null()).unwrap();
+    let run = tree.home.mailbox(&format!("runs/root/{}/1/run.json", first["question_id"].as_str().unwrap()));
+    let said = tree.home.json(run)["result"].as_str().unwrap().to_owned();
+    assert!(said.contains("root waits for 2 workflows already, and chain.max_children is 2"), "{said}");
+    let deep = tree.result("a");
+    assert!(deep.contains("a is on level 2 of its tree, and chain.max_depth is 2") && deep.contains("status 4"), "{deep}");
+    assert_eq!((tree.launches("c"), tree.launches("deeper")), (0, 0));
+}
+
+#[test]
+fn a_child_that_its_parents_reservation_leaves_no_money_for_is_refused_with_the_way_out() {
+    let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
+    tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
+    let said = tree.spawn("root");
+    assert!(said.contains("set aside for runs at work (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
+    assert_eq!(tree.launches("child"), 0);
+}
+
+#[test]
+fn nobody_waits_for_its_ancestor_or_for_itself_or_for_a_stranger() {
+    let tree = Tree::new();
+    tree.does("root", &passes_on("child"));
+    tree.does("child", "for id in root child other; do relaunch spawn -w $id --prompt go 2>&1; echo \"status $?\"; done");
+    tree.does("other", "echo other");
+    tree.spawn("other");
+    let said = tree.spawn("root");
+    assert!(said.contains("root is an ancestor") && said.contains("child is this workflow itself"), "{said}");
+    assert!(said.contains("there is a workflow other already"), "{said}");
+    assert_eq!(said.matches("status 4").count(), 3, "{said}");
+}
+
+#[test]
+fn a_cancelled_tree_asks_nobody_any_more_and_only_its_own_parent_is_told() {
+    let tree = Tree::new();
+    tree.does("top", "if [ $n = 1 ]; then relaunch spawn -w root --prompt go; else echo woken; fi");
+    tree.does("root", &passes_on("leaf"));
+    tree.does("leaf", ASKS);
+    let _watcher = tree.home.watch();
+    tree.spawn("top");
+    let said = tree.home.ok("ask-answer", &["cancel", "--tree", "root"]);
+    assert_eq!(said, "root: cancelled with all below it; 1 questions taken back\n");
+    assert_eq!(tree.result("top"), "woken");
+    assert!(tree.home.told("top", 2).contains("root has no reply, it is cancelled"));
+    assert_eq!((tree.launches("root"), tree.launches("leaf")), (1, 1));
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_stopped_tree_wakes_nobody_and_goes_on_from_its_leaf() {
+    let tree = Tree::new();
+    tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w middle --prompt go; else news; fi");
+    tree.does("middle", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w leaf --prompt go; else news; fi");
+    tree.does("leaf", "[ $n = 1 ] && while :; do sleep 0.1; done; echo after all");
+    let _watcher = tree.home.watch();
+    tree.home.run("relaunch", &["spawn", "--timeout", "1s", "-w", "root", "--prompt", "go"]);
+    for id in ["middle", "root"] {
+        until("the end of a turn", || Some(tree.status(id)).filter(|s| s["state"] == "awaiting"));
+    }
+    tree.home.ok("relaunch", &["stop", "--tree", "--now", "--grace", "1s", "root"]);
+    assert_eq!(tree.status("leaf")["state"], "interrupted");
+    assert_eq!((tree.launches("root"), tree.launches("middle"), tree.launches("leaf")), (1, 1, 1));
+    tree.home.ok("relaunch", &["leaf"]);
+    assert_eq!(tree.result("middle"), "after all");
+    assert_eq!(tree.result("root"), "after all");
+}
+
+#[test]
+fn nothing_is_spawned_on_a_day_whose_budget_is_used_up() {
+    let tree = Tree::with("[limits]\nday_cost = 0.005\n");
+    tree.does("first", "echo done");
+    assert_eq!(tree.spawn("first"), "done");
+    let output = tree.home.run("relaunch", &["spawn", "-w", "second", "--prompt", "go"]);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("limits.day_cost = 0.005 USD is used up"));
+    assert_eq!((tree.launches("second"), tree.home.run("relaunch", &["status", "second"]).status.code()), (0, Some(3)));
+}

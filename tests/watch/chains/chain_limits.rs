@@ -1,0 +1,156 @@
+//! The limits of a whole tree: on its money, and on the time it is at work.
+
+use crate::chains::scripted::{ASKS, Tree, passes_on};
+use crate::support::home::until;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const NONE: &str = "";
+const DAY: u64 = 86_400;
+
+/// Root, middle and leaf; the leaf asked, and everybody sleeps.
+fn asleep(config: &str) -> Tree {
+    let tree = Tree::with(config);
+    tree.does("root", &passes_on("middle"));
+    tree.does("middle", &passes_on("leaf"));
+    tree.does("leaf", ASKS);
+    assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
+    tree
+}
+
+/// The same, with room for one more launch of 0.01 USD, which the leaf's helper takes.
+fn nearly_used_up() -> Tree {
+    let tree = asleep("[limits]\ntree_cost = 0.035\n");
+    tree.does("leaf", "relaunch spawn -w helper --prompt go");
+    tree.does("helper", "echo helped");
+    tree
+}
+
+fn held(tree: &Tree, id: &str, state: &str) -> Value {
+    let status = until(&format!("{id} is {state}"), || Some(tree.status(id)).filter(|s| s["state"] == state));
+    assert_eq!(status["failure"], "tree", "{status}");
+    assert!(status["todo"].as_str().unwrap().contains("relaunch retry ID"), "{status}");
+    status
+}
+
+/// Whoever waits for one that is held goes on waiting, and no model is asked.
+fn root_sleeps(tree: &Tree) {
+    for _ in 0..3 {
+        assert_eq!(tree.resume("root"), (0, "SGN_PEND_ONGOING".into()));
+    }
+    assert_eq!((tree.status("root")["state"].as_str(), tree.launches("root")), (Some("awaiting"), 1));
+}
+
+#[test]
+fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_what_is_left() {
+    let tree = Tree::with("[limits]\ntree_cost = 0.015\nday_cost = 5\n");
+    let spawn = |id: &str| format!("relaunch spawn -w {id} --prompt go 2>&1; echo \"status $?\"");
+    tree.does("root", &["a", "b", "c"].map(spawn).join("; "));
+    ["a", "b", "c"].iter().for_each(|id| tree.does(id, "echo done"));
+    let said = tree.spawn("root");
+    assert!(said.starts_with("done\nstatus 0\ndone\nstatus 0\n"), "{said}");
+    assert!(said.contains("error: nothing is left of limits.tree_cost = 0.015 USD for its whole tree"), "{said}");
+    assert!(said.contains("hint: end your turn and say what is missing; the operator can raise the limit"), "{said}");
+    assert!(said.ends_with("status 4"), "{said}");
+    assert_eq!(["a", "b", "c"].map(|id| tree.launches(id)), [1, 1, 0]);
+    let arguments = |id: &str| std::fs::read_to_string(tree.home.path(&format!("fake/arguments.{id}"))).unwrap();
+    assert!(arguments("a").contains("--max-budget-usd=0.015000"), "{}", arguments("a"));
+    // What the first child has spent is not the second one's.
+    assert!(arguments("b").contains("--max-budget-usd=0.005000"), "{}", arguments("b"));
+    // Another tree has its own.
+    tree.does("other", "echo done");
+    assert_eq!(tree.spawn("other"), "done");
+}
+
+#[test]
+fn a_parent_that_could_not_be_told_is_parked_and_goes_on_when_the_operator_raises_the_limit() {
+    let tree = nearly_used_up();
+    let _watcher = tree.home.watch();
+    tree.answer("leaf");
+    let status = held(&tree, "middle", "parked");
+    assert!(status["why"].as_str().unwrap().starts_with("nothing is left of limits.tree_cost = 0.035 USD"), "{status}");
+    root_sleeps(&tree);
+    // Too early: it is refused again, before anything is launched.
+    assert!(!tree.home.run("relaunch", &["retry", "middle"]).status.success());
+    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
+    tree.configure("[limits]\ntree_cost = 1\n");
+    tree.home.ok("relaunch", &["retry", "middle"]);
+    assert_eq!(tree.result("root"), "passed on: passed on: helped");
+    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_tree_that_is_given_up_when_its_limit_is_reached_is_told_so_once_there_is_room() {
+    let tree = nearly_used_up();
+    let _watcher = tree.home.watch();
+    tree.answer("leaf");
+    held(&tree, "middle", "parked");
+    tree.configure(NONE);
+    tree.home.ok("relaunch", &["drop", "middle", "--why", "too dear"]);
+    tree.result("root");
+    assert!(tree.home.told("root", 2).contains("middle has no reply, it is failed: it was given up: too dear"));
+    tree.nobody_waits();
+}
+
+/// Moves the times of a workflow's only run into the past, by so many seconds: its launch, its end, and its last event.
+fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
+    let round = std::fs::read_dir(tree.home.mailbox(&format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir());
+    let folder = round.unwrap().join("1");
+    let mut run = tree.home.json(folder.join("run.json"));
+    for (field, seconds) in [("started_at", began), ("ended_at", ended)] {
+        let at = askbox::time::parse_rfc3339(run[field].as_str().unwrap()).unwrap();
+        run[field] = json!(askbox::time::rfc3339(at - Duration::from_secs(seconds)));
+    }
+    std::fs::write(folder.join("run.json"), run.to_string()).unwrap();
+    let events = std::fs::File::options().append(true).open(folder.join("events.jsonl")).unwrap();
+    let before = events.metadata().unwrap().modified().unwrap();
+    events.set_modified(before - Duration::from_secs(heard)).unwrap();
+}
+
+#[test]
+fn time_in_which_everybody_sleeps_is_no_time_at_work() {
+    let tree = asleep("[limits]\ntree_time = '1h'\n");
+    ["middle", "leaf"].iter().for_each(|id| shift(&tree, id, [3 * DAY; 3]));
+    // Its supervisor died with the machine, and its end was written when that was back, days later.
+    shift(&tree, "root", [3 * DAY, 0, 3 * DAY]);
+    tree.answer("leaf");
+    assert_eq!(tree.resume("root"), (0, "passed on: passed on: it is 2".into()));
+}
+
+#[test]
+fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it() {
+    let tree = asleep("[limits]\ntree_time = '1h'\n");
+    let _watcher = tree.home.watch();
+    // One was at work for two hours, and another one beside it.
+    shift(&tree, "root", [7200, 0, 0]);
+    shift(&tree, "middle", [3600, 0, 0]);
+    tree.answer("leaf");
+    let status = held(&tree, "leaf", "parked");
+    assert_eq!(status["why"], "nothing is left of limits.tree_time = 1h for its whole tree", "{status}");
+    root_sleeps(&tree);
+    tree.configure("[limits]\ntree_time = '2h 30m'\n");
+    tree.home.ok("relaunch", &["retry", "leaf"]);
+    assert_eq!(tree.result("root"), "passed on: passed on: it is 2");
+    tree.nobody_waits();
+}
+
+#[test]
+fn a_run_in_which_the_time_of_its_tree_ends_is_stopped_by_the_ladder_and_goes_on_in_its_session() {
+    let tree = asleep("[limits]\ntree_time = '1h'\ngrace = '1s'\nsilent_after = '10m'\n");
+    tree.does("leaf", "[ $n = 2 ] && say 'I am at work.' && while :; do sleep 0.1; done; echo after all");
+    let _watcher = tree.home.watch();
+    shift(&tree, "root", [3590, 0, 0]);
+    tree.answer("leaf");
+    let status = held(&tree, "leaf", "interrupted");
+    assert_eq!(status["why"], "its whole tree was at work for limits.tree_time = 1h", "{status}");
+    let log = tree.home.ok("relaunch", &["logs", "leaf"]);
+    assert!(log.contains("ladder: "), "{log}");
+    root_sleeps(&tree);
+    tree.configure("[limits]\ntree_time = '2h'\n");
+    tree.home.ok("relaunch", &["leaf"]);
+    assert_eq!(tree.result("root"), "passed on: passed on: after all");
+    let session = tree.status("leaf")["session_id"].clone();
+    assert_eq!(session, status["session_id"]);
+    tree.nobody_waits();
+}

@@ -1,0 +1,7 @@
+//! Chains of scripted agents: an agent starts another one, ends its turn, and is woken when that one has ended.
+
+mod bounds;
+mod chain_limits;
+mod ends;
+mod scripted;
+mod waking;

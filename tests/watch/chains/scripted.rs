@@ -1,0 +1,80 @@
+//! A home whose only agent is the scripted one.
+
+use crate::support::home::{Home, until};
+use serde_json::Value;
+use std::path::Path;
+
+/// Passes on what it starts: the work of every level but the last. `$0`: the next level's id.
+pub fn passes_on(next: &str) -> String {
+    format!("if [ $n = 1 ]; then relaunch spawn -w {next} --prompt go; else echo \"passed on: $(news)\"; fi")
+}
+
+/// Asks, and then ends with the answer.
+pub const ASKS: &str = "if [ $n = 1 ]; then ask-post 'When?'; else echo \"it is $n\"; fi";
+
+pub struct Tree {
+    pub home: Home,
+}
+
+impl Tree {
+    pub fn new() -> Self {
+        Self::with("")
+    }
+
+    pub fn with(config: &str) -> Self {
+        let tree = Self { home: Home::new() };
+        tree.configure(config);
+        tree
+    }
+
+    pub fn configure(&self, config: &str) {
+        let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/agents/chain.sh");
+        let runner = format!("[runner]\ndefault = 'fake'\n[runner.fake]\nprogram = '{}'\n", agent.display());
+        std::fs::write(self.home.path("config.toml"), format!("{config}\n{runner}")).unwrap();
+    }
+
+    pub fn does(&self, id: &str, work: &str) {
+        self.home.agent_does(id, work);
+    }
+
+    /// Starts a root; what it printed, without the line's end.
+    #[track_caller]
+    pub fn spawn(&self, id: &str) -> String {
+        self.home.ok("relaunch", &["spawn", "-w", id, "--prompt", "go"]).trim_end().to_owned()
+    }
+
+    pub fn resume(&self, id: &str) -> (i32, String) {
+        let output = self.home.run("relaunch", &["resume", id]);
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap().trim_end().to_owned())
+    }
+
+    #[track_caller]
+    pub fn answer(&self, id: &str) {
+        self.home.ok("ask-answer", &[id, "soon"]);
+    }
+
+    #[track_caller]
+    pub fn status(&self, id: &str) -> Value {
+        serde_json::from_str(&self.home.ok("relaunch", &["status", "--json", id])).unwrap()
+    }
+
+    /// Waits for the final text of a workflow.
+    #[track_caller]
+    pub fn result(&self, id: &str) -> String {
+        let status = until(&format!("the result of {id}"), || Some(self.status(id)).filter(|s| s["state"] == "delivered"));
+        status["result"].as_str().unwrap().to_owned()
+    }
+
+    pub fn launches(&self, id: &str) -> usize {
+        self.home.launches(id).len()
+    }
+
+    /// Nothing is left of anybody's waiting.
+    #[track_caller]
+    pub fn nobody_waits(&self) {
+        until("the end of all waits", || {
+            let left = std::fs::read_dir(self.home.mailbox("awaits")).unwrap().count();
+            (left == 0).then_some(())
+        });
+    }
+}

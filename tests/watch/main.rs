@@ -1,0 +1,11 @@
+//! Relaunching: watchers, the limits on runs and on money, and chains of scripted agents.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod budget;
+mod chains;
+mod limits;
+mod one_look;
+mod watchers;
