@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use askbox::agent::events::EventWriter;
@@ -11,11 +12,10 @@ use askbox::agent::stream::{Interpreter, Signal};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = Vec::new();
-    let mut paths: Vec<_> =
-        fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/streams"))?.flatten().map(|e| e.path()).collect();
-    paths.sort();
-    for path in paths {
-        bytes.extend(fs::read(path)?);
+    for folder in paths(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/streams")))? {
+        for recorded in paths(&folder)? {
+            bytes.extend(fs::read(recorded)?);
+        }
     }
     let stream = bytes.repeat((4 << 20) / bytes.len() + 1);
     for round in 0..40 {
@@ -29,6 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{ours} {bare}");
     }
     Ok(())
+}
+
+/// What lies in a folder, sorted.
+fn paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }
 
 /// As the supervisor does it, but for the disk: lines, signals, events as JSON Lines.

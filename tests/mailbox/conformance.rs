@@ -1,4 +1,4 @@
-//! The same promises from `ask-post` and `checkpoint save` and from their twin for a bare POSIX shell, `share/ask.sh`, under
+//! The same promises from `ask-post` and `checkpoint save` and from their twin for a bare POSIX shell, `examples/ask.sh`, under
 //! every shell there is.
 
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 enum Client {
     /// Our programs.
     Programs,
-    /// `share/ask.sh` under a shell, with a `$PATH` of its own for busybox.
+    /// `examples/ask.sh` under a shell, with a `$PATH` of its own for busybox.
     Shell { name: &'static str, call: Vec<PathBuf>, path: Option<tempfile::TempDir> },
 }
 
@@ -54,7 +54,7 @@ impl Client {
             }
             Self::Shell { call, path, .. } => {
                 let mut command = home.command(&call[0]);
-                command.args(&call[1..]).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("share/ask.sh")).arg(what);
+                command.args(&call[1..]).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ask.sh")).arg(what);
                 if let Some(path) = path {
                     command.env("PATH", path.path());
                 }
@@ -384,7 +384,7 @@ fn the_script_has_nothing_that_shellcheck_minds() {
         eprintln!("shellcheck is missing: not checked");
         return;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("share/ask.sh");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ask.sh");
     let output = Command::new(shellcheck).args(["-s", "sh"]).arg(script).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -53,7 +53,7 @@ fn types(all: &[Signal]) -> Vec<String> {
 
 #[test]
 fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
-    let all = read(stream!("tools"));
+    let all = read(stream!("turns/tools"));
     assert_eq!(
         types(&all),
         [
@@ -89,7 +89,7 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
 #[test]
 fn only_files_whose_write_succeeded_count_as_touched() {
     let mut agent = Interpreter::new();
-    signals(&mut agent, stream!("tools"));
+    signals(&mut agent, stream!("turns/tools"));
     assert_eq!(agent.files_touched(), ["/home/agent/work/a.txt"]);
     let failed = br#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"x","name":"Write","input":{"file_path":"/no"}},{"type":"tool_use","id":"y","name":"NotebookEdit","input":{"notebook_path":"/n.ipynb"}}]}}
 {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":"no"},{"type":"tool_result","tool_use_id":"y"}]}}"#;
@@ -99,7 +99,7 @@ fn only_files_whose_write_succeeded_count_as_touched() {
 
 #[test]
 fn a_permission_request_carries_all_that_a_decision_needs() {
-    let all = read(stream!("permission_allow"));
+    let all = read(stream!("permissions/permission_allow"));
     let request = all.iter().find_map(|s| match s {
         Signal::Permission(request) => Some(request),
         _ => None,
@@ -109,7 +109,7 @@ fn a_permission_request_carries_all_that_a_decision_needs() {
     assert_eq!(request.input["command"], "touch q1");
     assert!(!request.request_id.is_empty() && !request.tool_use_id.is_empty());
     assert!(!request.requires_user_interaction);
-    let asked = read(stream!("ask_user_question"));
+    let asked = read(stream!("permissions/ask_user_question"));
     assert!(asked.iter().any(|s| matches!(s, Signal::Permission(r) if r.requires_user_interaction)));
 }
 
@@ -126,21 +126,21 @@ fn a_permission_request_with_a_shortened_input_says_that_it_is_not_complete() {
 
 #[test]
 fn an_interrupt_during_a_permission_request_withdraws_it() {
-    let all = read(stream!("permission_cancelled"));
+    let all = read(stream!("permissions/permission_cancelled"));
     assert!(all.iter().any(|s| matches!(s, Signal::PermissionCancelled { .. })));
     assert!(all.iter().any(|s| matches!(s, Signal::ControlReply { request_id, ok: true, .. } if request_id == "int1")));
     assert!(all.iter().any(|s| matches!(s, Signal::Receipt { state: ReceiptState::Cancelled, .. })));
     let tools = Verdict::Interrupted { during: Interruption::Tools, is_error: true };
-    assert_eq!(verdict(stream!("permission_cancelled")), tools);
+    assert_eq!(verdict(stream!("permissions/permission_cancelled")), tools);
 }
 
 #[test]
 fn throttling_is_told_apart_from_work() {
-    let all = read(stream!("throttled_then_ok"));
+    let all = read(stream!("errors/throttled_then_ok"));
     assert_eq!(types(&all), ["started", "throttled", "throttled", "text", "result"]);
     let EventKind::Throttled { status, retry, max_retries, error, .. } = events(&all)[2] else { panic!() };
     assert_eq!((*status, *retry, *max_retries, error.as_str()), (Some(529), 2, Some(10), "overloaded"));
-    let refused = read(stream!("connection_refused"));
+    let refused = read(stream!("errors/connection_refused"));
     let EventKind::Throttled { status, .. } = events(&refused)[1] else { panic!() };
     assert_eq!(*status, None);
 }
@@ -154,24 +154,24 @@ fn api_errors_are_classed_by_status_and_type_though_they_claim_success() {
         }
         other => panic!("{other:?}"),
     };
-    assert_eq!(class(stream!("overloaded")), (Some(529), "overloaded_error".into()));
-    assert_eq!(class(stream!("invalid_request")), (Some(400), "invalid_request_error".into()));
-    assert_eq!(class(stream!("authentication")), (Some(401), "authentication_error".into()));
-    assert_eq!(class(stream!("connection_refused")), (None, "connection_failed".into()));
+    assert_eq!(class(stream!("errors/overloaded")), (Some(529), "overloaded_error".into()));
+    assert_eq!(class(stream!("errors/invalid_request")), (Some(400), "invalid_request_error".into()));
+    assert_eq!(class(stream!("errors/authentication")), (Some(401), "authentication_error".into()));
+    assert_eq!(class(stream!("errors/connection_refused")), (None, "connection_failed".into()));
 }
 
 #[test]
 fn limits_and_stops_have_their_own_verdicts() {
-    assert_eq!(verdict(stream!("max_turns")), Verdict::MaxTurns);
-    assert_eq!(verdict(stream!("budget")), Verdict::Budget);
-    assert_eq!(verdict(stream!("too_long")), Verdict::TooLong);
-    assert_eq!(verdict(stream!("resume_unknown")), Verdict::ResumeUnknown);
-    assert_eq!(verdict(stream!("hook_stopped")), Verdict::HookStopped);
+    assert_eq!(verdict(stream!("errors/max_turns")), Verdict::MaxTurns);
+    assert_eq!(verdict(stream!("errors/budget")), Verdict::Budget);
+    assert_eq!(verdict(stream!("errors/too_long")), Verdict::TooLong);
+    assert_eq!(verdict(stream!("sessions/resume_unknown")), Verdict::ResumeUnknown);
+    assert_eq!(verdict(stream!("permissions/hook_stopped")), Verdict::HookStopped);
 }
 
 #[test]
 fn a_deferred_call_is_recognised_also_when_the_resume_gives_no_terminal_reason() {
-    for bytes in [&stream!("deferred")[..], stream!("deferred_again")] {
+    for bytes in [&stream!("sessions/deferred")[..], stream!("sessions/deferred_again")] {
         let all = read(bytes);
         let [outcome] = outcomes(&all)[..] else { panic!() };
         let Verdict::Deferred { tool_name, input, .. } = &outcome.verdict else { panic!("{outcome:?}") };
@@ -180,14 +180,14 @@ fn a_deferred_call_is_recognised_also_when_the_resume_gives_no_terminal_reason()
         assert_eq!(outcome.terminal_reason.as_deref(), Some("tool_deferred"));
         assert!(outcome.turns <= 1);
     }
-    let again = read(stream!("deferred_again"));
+    let again = read(stream!("sessions/deferred_again"));
     assert!(!again.iter().any(|s| matches!(s, Signal::Began { .. })));
 }
 
 #[test]
 fn on_a_resumed_deferred_call_the_tool_result_may_come_before_init() {
     let mut agent = Interpreter::resuming("old");
-    let all = signals(&mut agent, stream!("deferred_answered"));
+    let all = signals(&mut agent, stream!("sessions/deferred_answered"));
     assert_eq!(types(&all), ["raw", "tool_result", "started", "text", "result"]);
     let EventKind::Started { resumed, .. } = events(&all)[2] else { panic!() };
     assert_eq!(resumed.as_deref(), Some("old"));
@@ -196,7 +196,7 @@ fn on_a_resumed_deferred_call_the_tool_result_may_come_before_init() {
 
 #[test]
 fn several_turns_give_several_results_each_with_its_own_cost() {
-    let all = read(stream!("two_turns"));
+    let all = read(stream!("turns/two_turns"));
     let firsts = all.iter().filter_map(|s| match s {
         Signal::Began { first, .. } => Some(*first),
         _ => None,
@@ -222,13 +222,13 @@ fn without_figures_per_turn_the_cost_is_the_growth_of_the_total_and_unknown_afte
 
 #[test]
 fn a_message_that_the_session_already_had_gives_a_lone_receipt() {
-    let all = read(stream!("same_uuid_on_resume"));
+    let all = read(stream!("sessions/same_uuid_on_resume"));
     assert!(matches!(all[..], [Signal::Receipt { state: ReceiptState::Completed, .. }]));
 }
 
 #[test]
 fn what_a_subagent_does_carries_its_parent() {
-    let all = read(stream!("subagent"));
+    let all = read(stream!("turns/subagent"));
     let parent = events(&all).into_iter().find_map(|e| match e {
         EventKind::ToolCall { id, name, parent: None, .. } if name == "Agent" => Some(id.clone()),
         _ => None,
@@ -246,14 +246,14 @@ fn what_a_subagent_does_carries_its_parent() {
 #[test]
 fn an_interrupted_run_returns_its_words_calls_and_session() {
     let mut agent = Interpreter::new();
-    let all = signals(&mut agent, stream!("interrupt_text"));
+    let all = signals(&mut agent, stream!("turns/interrupt_text"));
     let streaming = Verdict::Interrupted { during: Interruption::Streaming, is_error: true };
     assert_eq!(outcomes(&all)[0].verdict, streaming);
     let EventKind::Interrupted { text, session_id, .. } = agent.interrupted("in-band") else { panic!() };
     assert_eq!(text, "a long story about n");
     assert_eq!(session_id.as_deref(), agent.session_id());
     let mut agent = Interpreter::new();
-    signals(&mut agent, stream!("hook_stopped"));
+    signals(&mut agent, stream!("permissions/hook_stopped"));
     let EventKind::Interrupted { text, tool_calls, .. } = agent.interrupted("hook") else { panic!() };
     let [call] = &tool_calls[..] else { panic!() };
     assert_eq!((text.as_str(), call.name.as_str(), call.text.as_str()), ("one", "Bash", "hi"));
@@ -275,7 +275,7 @@ fn a_huge_tool_result_is_cut_and_its_true_size_stated() {
 
 #[test]
 fn control_replies_tell_success_from_failure() {
-    let all = read(stream!("initialize"));
+    let all = read(stream!("turns/initialize"));
     let [Signal::ControlReply { ok: true, response, .. }, Signal::ControlReply { ok: false, error, .. }] = &all[..] else {
         panic!("{all:?}")
     };
@@ -317,12 +317,12 @@ fn what_is_unknown_broken_too_deep_or_no_json_passes_through_as_raw() {
 fn each_answer_of_the_main_agents_model_is_one_round_trip_however_many_lines_it_has() {
     let count = |bytes: &[u8]| read(bytes).iter().filter(|s| **s == Signal::RoundTrip).count();
     let recorded: [(&[u8], usize); 6] = [
-        (stream!("tools"), 4),
-        (stream!("subagent"), 2),
-        (stream!("two_turns"), 2),
-        (stream!("interrupt_tool"), 1),
-        (stream!("max_turns"), 1),
-        (stream!("overloaded"), 0),
+        (stream!("turns/tools"), 4),
+        (stream!("turns/subagent"), 2),
+        (stream!("turns/two_turns"), 2),
+        (stream!("turns/interrupt_tool"), 1),
+        (stream!("errors/max_turns"), 1),
+        (stream!("errors/overloaded"), 0),
     ];
     for (bytes, expected) in recorded {
         assert_eq!(count(bytes), expected, "{:.200}", String::from_utf8_lossy(bytes));
@@ -367,14 +367,14 @@ impl Dice {
 #[test]
 fn whatever_happens_to_real_lines_nothing_panics_and_what_comes_out_is_bounded() {
     let corpus: [&[u8]; 8] = [
-        stream!("tools"),
-        stream!("permission_cancelled"),
-        stream!("overloaded"),
-        stream!("deferred_answered"),
-        stream!("subagent"),
-        stream!("two_turns"),
-        stream!("initialize"),
-        stream!("interrupt_tool"),
+        stream!("turns/tools"),
+        stream!("permissions/permission_cancelled"),
+        stream!("errors/overloaded"),
+        stream!("sessions/deferred_answered"),
+        stream!("turns/subagent"),
+        stream!("turns/two_turns"),
+        stream!("turns/initialize"),
+        stream!("turns/interrupt_tool"),
     ];
     let spice: [&[u8]; 14] =
         [b"\"", b"\\", b"\\u", b"\\ud83d", b"\n", b"\0", b"\xff", b"\xf0\x9f", b"{", b"[[[[[[[[", b"null", b"1e999", b"-1", b","];
