@@ -17,7 +17,7 @@ use crate::mailbox::timers::Timer;
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::claim::record::{Claimant, Run};
 use crate::run::claim::recovery::Recovered;
-use crate::run::claim::{self, Refused};
+use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::{disk, time};
 
 pub mod breaker;
@@ -435,13 +435,13 @@ impl<'a> Watch<'a> {
             }
             let Some(workflow) = self.queue.pop() else { return };
             let answered = self.mailbox.document(Folder::Answered, &workflow);
-            match claim::begin(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
-                Ok(Ok(begun)) => self.start_claimed(begun),
-                Ok(Err(Refused::Nothing)) => {}
-                Ok(Err(Refused::Unsettled(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
-                Ok(Err(Refused::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
+            match claim::take(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
+                Ok(ClaimAttempt::Claimed(claim)) => self.start_claimed(*claim),
+                Ok(ClaimAttempt::Refused(Refusal::NothingAnswered)) => {}
+                Ok(ClaimAttempt::Refused(Refusal::MayBeUnfinished(wait))) => self.look_later(answered, wait + Duration::from_millis(50)),
+                Ok(ClaimAttempt::Refused(Refusal::AwaitedInline(_))) => self.look_later(answered, INLINE_LOOK),
                 // Its end brings the answer back into the queue; where it has ended meanwhile, a second look does.
-                Ok(Err(Refused::Busy(round) | Refused::AskerAtWork(round))) => {
+                Ok(ClaimAttempt::Refused(Refusal::EarlierRound(round) | Refusal::AskerRuns(round))) => {
                     self.recover(&round);
                     if !self.mailbox.round(Folder::Running, &round).exists() {
                         self.look_later(answered, Duration::ZERO);

@@ -8,7 +8,7 @@ use crate::disk::Lock;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, QuestionDocument};
 use crate::run::claim::record::{self, Run};
-use crate::run::claim::{Begun, Claim};
+use crate::run::claim::{Claim, Taken};
 use crate::run::process::detach;
 use crate::watch::{Input, Watch};
 
@@ -28,12 +28,12 @@ impl Watch<'_> {
     }
 
     /// [`start`](Self::start) while the attempt of a claim is put on record: its supervisor waits for that.
-    pub(super) fn start_claimed(&mut self, begun: Begun) {
-        let spawned = self.admit(begun.run()).then(|| self.spawn(begun.run()));
-        let answered = self.mailbox.document(Folder::Answered, &begun.run().workflow_id);
-        let run = begun.run().clone();
-        // The supervisor has the lock from here on.
-        let recorded = begun.finish(&self.mailbox).map(Claim::into_run);
+    pub(super) fn start_claimed(&mut self, claim: Claim<Taken>) {
+        let run = claim.run.clone();
+        let spawned = self.admit(&run).then(|| self.spawn(&run));
+        let answered = self.mailbox.document(Folder::Answered, &run.workflow_id);
+        // From here on the supervisor can take the round's lock.
+        let recorded = claim.put_on_record(&self.mailbox).map(Claim::hand_over);
         match (spawned, recorded.is_ok()) {
             // One that finds no record ends at once.
             (Some(spawned), _) => self.started(&run, spawned),

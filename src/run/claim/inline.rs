@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::claim::record::{self, Claimant};
-use crate::run::claim::{self, Claim, Refused};
+use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord};
 
 /// The longest wait for the next look, where no event came.
 const LOOK: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
 impl Waiter {
     /// Waits for the answer of `round` and claims it; `None` when the time is over, or the round ended without an answer.
     /// Hand the answer over, then call [`Claim::delivered`].
-    pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim>> {
+    pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Events only shorten the pauses; the folder is the truth.
         let bell = Bell::of_folder(&mailbox.folder(Folder::Answered)).ok();
@@ -49,11 +49,8 @@ impl Waiter {
             if mailbox.document(Folder::Answered, &round.workflow).exists() {
                 // No configuration: nothing is launched here.
                 match claim::claim(mailbox, &Config::default(), &round.workflow, Claimant::Inline)? {
-                    Ok(claim) if claim.round == *round => return Ok(Some(claim)),
-                    Ok(other) => drop(other.into_run()),
-                    Err(
-                        Refused::Unsettled(_) | Refused::Busy(_) | Refused::Nothing | Refused::AskerAtWork(_) | Refused::AwaitedInline(_),
-                    ) => {}
+                    ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
+                    ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
                 }
             }
             if record::latest(mailbox, round)?.is_some() || mailbox.round(Folder::Closed, round).exists() {

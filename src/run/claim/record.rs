@@ -172,10 +172,10 @@ pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
 /// Makes a new attempt durable.
 pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
     create_ahead(mailbox, run)?;
-    settle(mailbox, run).inspect_err(|_| drop(forget(mailbox, run)))
+    make_durable(mailbox, run).inspect_err(|_| drop(forget(mailbox, run)))
 }
 
-/// [`create`] ahead of the sync of its name, for a supervisor that is about to launch: [`settle`] comes before its agent is told
+/// [`create`] ahead of the sync of its name, for a supervisor that is about to launch: [`make_durable`] comes before its agent is told
 /// anything. A power cut before that takes the attempt away, of which no agent knew.
 pub fn create_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
     place_ahead(run, stage(mailbox, run)?)
@@ -199,7 +199,7 @@ pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
 }
 
 /// Makes the name of an attempt durable.
-pub fn settle(mailbox: &Mailbox, run: &Run) -> Result<()> {
+pub fn make_durable(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::sync_names_up_to(&run.folder(mailbox), &mailbox.folder(Folder::Runs))
 }
 

@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::disk::{self, Lock, Staged};
 use crate::error::{Error, IoContext, Result};
 use crate::id::RoundId;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, intake};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, intake};
 use crate::run::claim::ending::{self, Ending};
 use crate::run::claim::record::{self, Record, Run, State};
-use crate::run::claim::{self, Taken, plan};
+use crate::run::claim::{self, Claim, OnRecord, Taken, plan};
 use crate::run::money::budget::{self, Allowance};
 use crate::run::money::costs::Book;
 use crate::run::process::launch::{self, Start};
@@ -69,8 +69,8 @@ pub enum Attempt {
         /// Its number.
         attempt: u32,
     },
-    /// Ours since [`crate::run::claim::claim_to_launch`]: nothing of it is on record.
-    Claimed(Box<Taken>),
+    /// Claimed by this process with [`crate::run::claim::take_to_launch`]: it is not on record yet.
+    Taken(Box<Claim<Taken>>),
 }
 
 impl Attempt {
@@ -79,7 +79,7 @@ impl Attempt {
     pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
         match self {
             Self::Recorded { round, attempt } => record::folder(mailbox, round, *attempt),
-            Self::Claimed(taken) => taken.run.folder(mailbox),
+            Self::Taken(claim) => claim.run.folder(mailbox),
         }
     }
 }
@@ -109,9 +109,9 @@ pub fn supervise(
     stoppable: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
 ) -> Result<Run> {
     let (mut run, known, mut hold) = match attempt {
-        Attempt::Claimed(taken) => {
-            let (run, document, workflow) = taken.into_parts();
-            (run, Known { document: Some(document), record: None }, Hold::Workflow(workflow))
+        Attempt::Taken(claim) => {
+            let (run, document, taken) = claim.into_parts();
+            (run, Known { document: Some(document), record: None }, Hold::Taken(taken))
         }
         Attempt::Recorded { round, attempt } => {
             let lock = take_lock(mailbox, &round)?;
@@ -121,7 +121,7 @@ pub fn supervise(
             let (Some(lock), State::Claimed, true) = (lock, run.state, mailbox.round(Folder::Running, &round).exists()) else {
                 return Ok(run);
             };
-            (run, Known { document: None, record: Some(record) }, Hold::Round(lock))
+            (run, Known { document: None, record: Some(record) }, Hold::OnRecord(OnRecord::with_lock(lock)))
         }
     };
     let mut log = Log { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, &run) };
@@ -129,7 +129,7 @@ pub fn supervise(
     let ears = Ears { sources: stoppable(Stopper(sender.clone())), sender };
     // What it sets aside of the day's money, others must see before it is launched.
     if config.limits.day_cost > 0.0 {
-        hold = Hold::Round(hold.on_record(mailbox, &run)?);
+        hold = Hold::OnRecord(hold.on_record(mailbox, &run)?);
     }
     let (allowance, refused) = match Allowance::take(mailbox, config, &mut run) {
         Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
@@ -146,7 +146,7 @@ pub fn supervise(
             Err(e) => (Ending::Failed { why: e.to_string() }, None),
         },
     };
-    let lock = hold.on_record(mailbox, &run)?;
+    let on_record = hold.on_record(mailbox, &run)?;
     let token = run.token();
     // What the agent left behind must be gone before anybody goes on with its session or its workflow.
     let ended = if processes::none_is_left() { Ok(0) } else { processes::end(|t| t == token, processes::TERM_GRACE) };
@@ -159,7 +159,7 @@ pub fn supervise(
     run.cost_usd = log.book.total();
     let run = finish(mailbox, config, run, &allowance.named(ending), &mut log)?;
     log.ended(&run);
-    drop(lock);
+    drop(on_record);
     match log.failed {
         Some(e) => Err(e),
         None => Ok(run),
@@ -293,40 +293,35 @@ pub(crate) struct Agent {
     _control: Option<stop::Control>,
 }
 
-/// By what the round is ours.
+/// How far the claim of the round has come.
 enum Hold {
-    /// Its workflow's lock, since it was taken: nothing is on record.
-    Workflow(WorkflowLock),
-    /// Its own lock.
-    Round(Lock),
+    Taken(Taken),
+    OnRecord(OnRecord),
 }
 
 impl Hold {
     /// Sees to it that the attempt is on record. Without it there was no claim: where that fails nothing of it may live any more.
-    fn on_record(self, mailbox: &Mailbox, run: &Run) -> Result<Lock> {
+    fn on_record(self, mailbox: &Mailbox, run: &Run) -> Result<OnRecord> {
         match self {
-            Self::Round(lock) => Ok(lock),
-            Self::Workflow(workflow) => claim::put_on_record(mailbox, run, &workflow).inspect_err(|_| {
+            Self::OnRecord(on_record) => Ok(on_record),
+            Self::Taken(mut taken) => taken.put_on_record(mailbox, run).inspect_err(|_| {
                 let _ = disk::untouch(&path(mailbox, run));
-                claim::give_back(mailbox, run, &workflow);
+                taken.give_back(mailbox, run);
             }),
         }
     }
 }
 
 /// Makes durable which attempt it is, with which session, and of which workflow.
-fn settle(mailbox: &Mailbox, document: &QuestionDocument, run: &Run, hold: &mut Hold) -> Result<()> {
-    let settle = |workflow: &WorkflowLock| {
-        record::settle(mailbox, run)?;
-        claim::remember(mailbox, workflow, document, run)
-    };
+fn make_durable(mailbox: &Mailbox, document: &QuestionDocument, run: &Run, hold: &mut Hold) -> Result<()> {
     match hold {
-        Hold::Round(_) => settle(&mailbox.lock(&run.workflow_id)?),
-        Hold::Workflow(workflow) => {
-            let lock = claim::put_on_record(mailbox, run, workflow)?;
-            let settled = settle(workflow);
-            *hold = Hold::Round(lock);
-            settled
+        Hold::OnRecord(_) => claim::make_durable(mailbox, &mailbox.lock(&run.workflow_id)?, document, run),
+        Hold::Taken(taken) => {
+            let on_record = taken.put_on_record(mailbox, run)?;
+            let durable = taken.make_durable(mailbox, document, run);
+            // Releases the workflow's lock.
+            *hold = Hold::OnRecord(on_record);
+            durable
         }
     }
 }
@@ -358,8 +353,8 @@ fn start(
     run.state = State::Running;
     run.started_at = Some(time::now());
     let record = match hold {
-        Hold::Round(_) => known.record.map_or_else(|| Record::read(mailbox, &run.round(), run.attempt), Ok)?.stage(run).map(Some)?,
-        Hold::Workflow(_) => None,
+        Hold::OnRecord(_) => known.record.map_or_else(|| Record::read(mailbox, &run.round(), run.attempt), Ok)?.stage(run).map(Some)?,
+        Hold::Taken(_) => None,
     };
     let message = prompt::message(mailbox, config, &document.typed, run)?;
     let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
@@ -373,7 +368,7 @@ fn start(
     let process = Process::hold(child.id()).map(Arc::new);
     // While the agent starts. It is told nothing before all that says so is durable: then a power cut takes away no more than an
     // agent that knew of nothing.
-    if let Err(e) = settle(mailbox, &document, run, hold) {
+    if let Err(e) = make_durable(mailbox, &document, run, hold) {
         let _ = child.kill().and_then(|()| child.wait());
         return Err(e);
     }

@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::{End, Ended, Join};
 use crate::mailbox::{Folder, Mailbox, close, presence};
-use crate::run::claim;
 use crate::run::claim::ending::Ending;
 use crate::run::claim::record::{Claimant, Run};
 use crate::run::claim::recovery::{self, Recovered};
 use crate::run::claim::task::{self, Task};
+use crate::run::claim::{self, ClaimAttempt};
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
 use crate::run::process::detach;
@@ -255,9 +255,9 @@ fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
     for workflow in tree::members(mailbox, root)? {
         let mut runs: Vec<Run> = wake::touched(mailbox, config, &workflow)?;
         if mailbox.document(Folder::Answered, &workflow).exists()
-            && let Ok(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
+            && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
         {
-            runs.push(claim.into_run());
+            runs.push(claim.hand_over());
         } else {
             take_up(mailbox, config, &workflow)?;
         }

@@ -15,7 +15,7 @@ use crate::mailbox::Mailbox;
 use crate::run::claim::record::{self, Claimant, Run, State};
 use crate::run::claim::recovery::{self, Recovered};
 use crate::run::claim::task::{self, Task};
-use crate::run::claim::{self, Refused};
+use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::run::process::{detach, processes, prompt};
 use crate::run::supervise::failure::Class;
 use crate::run::supervise::stop::{self, Stop};
@@ -30,16 +30,16 @@ use crate::time::{self, Span};
 /// keeps what it has.
 pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    match claim::claim_to_launch(mailbox, &config, workflow)? {
-        Ok(claim) => foreground(mailbox, config, Attempt::Claimed(Box::new(claim)), json),
-        Err(refused @ (Refused::Nothing | Refused::Busy(_))) => take_up(mailbox, config, workflow, refused, json),
-        Err(refused) => refusal(mailbox, workflow, refused),
+    match claim::take_to_launch(mailbox, &config, workflow)? {
+        ClaimAttempt::Claimed(claim) => foreground(mailbox, config, Attempt::Taken(claim), json),
+        ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => take_up(mailbox, config, workflow, why, json),
+        ClaimAttempt::Refused(why) => refused(mailbox, workflow, why),
     }
 }
 
 /// Claimed before, and nobody runs it: its supervisor died, its back-off is not over, it was stopped, or a
 /// limit was reached. By hand that is now.
-fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Refused, json: bool) -> Result<u8> {
+fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, why: Refusal, json: bool) -> Result<u8> {
     match recovery::take_up(mailbox, &config, workflow)? {
         Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return foreground(mailbox, config, (&*run).into(), json),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(0),
@@ -50,7 +50,7 @@ fn take_up(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, refused: Re
         Standing::Interrupted => retry(mailbox, workflow, json),
         // Whoever raised the limit goes on where it was.
         Standing::Parked if now.failure.is_some_and(Class::is_limit) => retry(mailbox, workflow, json),
-        _ => refusal(mailbox, workflow, refused),
+        _ => refused(mailbox, workflow, why),
     }
 }
 
@@ -182,12 +182,12 @@ struct Prompt<'a> {
 pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
     let claim = match claim::claim(mailbox, &config, workflow, Claimant::Prompt)? {
-        Ok(claim) => claim,
-        Err(refused) => return refusal(mailbox, workflow, refused),
+        ClaimAttempt::Claimed(claim) => claim,
+        ClaimAttempt::Refused(why) => return refused(mailbox, workflow, why),
     };
     let text = prompt::message(mailbox, &config, &claim.document.typed, &claim.run)?;
     if json {
-        program::print_json(&Prompt { workflow_id: workflow, question_id: claim.round.question, prompt: &text })?;
+        program::print_json(&Prompt { workflow_id: workflow, question_id: claim.run.question_id, prompt: &text })?;
     } else {
         program::print_value(text.trim_end())?;
     }
@@ -195,31 +195,31 @@ pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Res
     Ok(0)
 }
 
-fn refusal(mailbox: &Mailbox, workflow: &WorkflowId, refused: Refused) -> Result<u8> {
+fn refused(mailbox: &Mailbox, workflow: &WorkflowId, why: Refusal) -> Result<u8> {
     let now = status::of(mailbox, workflow)?;
-    Err(match refused {
-        Refused::Nothing if matches!(now.state, Standing::Pending | Standing::Overdue) => {
+    Err(match why {
+        Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => {
             Error::Waiting { message: format!("{workflow} still waits for its answer"), hint: format!("answer it: ask-answer {workflow}") }
         }
-        Refused::Nothing if now.state == Standing::Parked || now.state == Standing::Interrupted => {
+        Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("bring it back: relaunch retry {workflow}"))
         }
-        Refused::Nothing => Error::conflict(
+        Refusal::NothingAnswered => Error::conflict(
             format!("nothing of {workflow} is to be run: it is {}", now.state.word()),
             format!("see: relaunch status {workflow}"),
         ),
-        Refused::Unsettled(_) => {
+        Refusal::MayBeUnfinished(_) => {
             Error::Waiting { message: format!("the answer of {workflow} is being written"), hint: "try again in a few seconds".into() }
         }
-        Refused::Busy(round) => Error::conflict(
+        Refusal::EarlierRound(round) => Error::conflict(
             format!("an earlier answer of {workflow} is being delivered ({})", round.question),
             format!("read along: relaunch logs -f {workflow}"),
         ),
-        Refused::AskerAtWork(round) => Error::conflict(
+        Refusal::AskerRuns(round) => Error::conflict(
             format!("the session that asked for {workflow} is still at work for {}", round.workflow),
             format!("wait for its end: relaunch logs -f {}", round.workflow),
         ),
-        Refused::AwaitedInline(_) => {
+        Refusal::AwaitedInline(_) => {
             Error::conflict(format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"), "let it have it")
         }
     })

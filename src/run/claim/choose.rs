@@ -1,0 +1,114 @@
+//! Which round of a workflow can be claimed now, and why not.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::adopt::{self, Adopted};
+use crate::mailbox::{Folder, Mailbox, Question, intake, list};
+use crate::run::claim::plan;
+use crate::run::claim::record::{self, Begin, Claimant, Run};
+use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
+
+/// What came of an attempt to claim a workflow's answer.
+#[derive(Debug)]
+pub enum ClaimAttempt<Stage> {
+    /// The round is claimed by this process.
+    Claimed(Box<Claim<Stage>>),
+    /// Nothing can be claimed now; nothing was changed.
+    Refused(Refusal),
+}
+
+/// Why nothing can be claimed now.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The workflow has no answered round that is unclaimed.
+    NothingAnswered,
+    /// The answer's file cannot be read and is young: its writer may not have finished. Look again after this time.
+    MayBeUnfinished(Duration),
+    /// This earlier round of the workflow is in `running/`; rounds go in order.
+    EarlierRound(RoundId),
+    /// The session to fork still runs, for this round of the parent workflow. Its transcript is not complete.
+    AskerRuns(RoundId),
+    /// The asker of this round waits for the answer with `ask-post --wait`.
+    AwaitedInline(RoundId),
+}
+
+impl<Stage> ClaimAttempt<Stage> {
+    fn and_then<Next>(self, step: impl FnOnce(Claim<Stage>) -> Result<Claim<Next>>) -> Result<ClaimAttempt<Next>> {
+        Ok(match self {
+            Self::Claimed(claim) => ClaimAttempt::Claimed(Box::new(step(*claim)?)),
+            Self::Refused(refusal) => ClaimAttempt::Refused(refusal),
+        })
+    }
+}
+
+/// Claims the answered round of `workflow`, with its first attempt on record.
+pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<OnRecord>> {
+    take(mailbox, config, workflow, claimant)?.and_then(|taken| taken.put_on_record(mailbox))
+}
+
+/// [`claim`] up to the stage [`Taken`]. A supervisor may be started now: it waits for the round's lock and then reads the record.
+pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<Taken>> {
+    choose(mailbox, config, workflow, claimant)?.and_then(|chosen| chosen.take(mailbox))
+}
+
+/// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
+/// see [`crate::run::supervise::supervisor::Attempt`].
+pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
+    choose(mailbox, config, workflow, Claimant::Supervisor)?.and_then(|chosen| chosen.take_to_launch(mailbox))
+}
+
+fn choose(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<Chosen>> {
+    let refused = |refusal| Ok(ClaimAttempt::Refused(refusal));
+    let lock = mailbox.lock(workflow)?;
+    intake::settle(mailbox, &lock)?;
+    let (document, round) = match adopt::adopt(mailbox, &lock)? {
+        Adopted::Ready(document, round) => (*document, round),
+        Adopted::Unsettled(wait) => return refused(Refusal::MayBeUnfinished(wait)),
+        Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return refused(Refusal::NothingAnswered),
+    };
+    // If the pending copy of this round stayed behind, it would look like the next round.
+    intake::settle(mailbox, &lock)?;
+    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
+        return refused(Refusal::AwaitedInline(round));
+    }
+    // An asker that waits inline launches nothing, and may itself be the run of the earlier round.
+    if claimant != Claimant::Inline
+        && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
+    {
+        return refused(Refusal::EarlierRound(earlier));
+    }
+    let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
+    if claimant == Claimant::Supervisor
+        && let Some(live) = live_run_of_asker(mailbox, &document.typed, &run)?
+    {
+        return refused(Refusal::AskerRuns(live));
+    }
+    if Lock::is_held(&record::lock_path(mailbox, &round))? {
+        return Err(lock_is_held(&round));
+    }
+    Ok(ClaimAttempt::Claimed(Box::new(Claim::new(document, run, lock))))
+}
+
+/// The lock that `ask-post --wait` holds from before its post until it has the answer. There is one for each workflow: before the
+/// post the round has no id, and after the post the answer may come before any lock is taken.
+#[must_use]
+pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
+    mailbox.runs_of_workflow(workflow).join("waiter")
+}
+
+/// The live run whose session is to be forked. It asked on behalf of another workflow and went on.
+fn live_run_of_asker(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<Option<RoundId>> {
+    let (Begin::Fork { from }, Some(parent)) = (&run.begin, &question.parent) else { return Ok(None) };
+    for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
+        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
+        if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {
+            return Ok(Some(round));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,184 @@
+//! The stages of a claim: see the drawing in [`crate::run::claim`].
+
+use crate::disk::{self, Lock, Placed, Staged};
+use crate::error::{Error, Result};
+use crate::id::RoundId;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::Closed;
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close};
+use crate::run::claim::record::{self, Claimant, Run, State};
+
+/// A round with its first attempt, at one stage of its claim.
+#[derive(Debug)]
+#[must_use = "a claimed round that is neither launched nor closed waits for recovery"]
+pub struct Claim<Stage> {
+    /// The answered document.
+    pub document: QuestionDocument,
+    /// The first attempt, not launched yet.
+    pub run: Run,
+    stage: Stage,
+}
+
+/// The round can be claimed. Nothing has changed on disk.
+#[derive(Debug)]
+pub struct Chosen {
+    workflow: WorkflowLock,
+}
+
+/// The round is claimed: its document lies in `running/`. The workflow's lock keeps recovery away until the record is there.
+#[derive(Debug)]
+pub struct Taken {
+    workflow: WorkflowLock,
+    prepared: Option<Prepared>,
+}
+
+/// The round's lock, and the record of the attempt under a temporary name.
+#[derive(Debug)]
+struct Prepared {
+    round: Lock,
+    record: Staged,
+}
+
+/// The first attempt's `run.json` has its name. The round's lock keeps recovery away.
+#[derive(Debug)]
+pub struct OnRecord {
+    _round: Lock,
+}
+
+impl<Stage> Claim<Stage> {
+    /// The claimed round.
+    #[must_use]
+    pub fn round(&self) -> RoundId {
+        self.run.round()
+    }
+}
+
+impl Claim<Chosen> {
+    pub(super) fn new(document: QuestionDocument, run: Run, workflow: WorkflowLock) -> Self {
+        Self { document, run, stage: Chosen { workflow } }
+    }
+
+    /// Takes the round. Locks it and writes its record under a temporary name first, so that both syncs overlap.
+    pub(super) fn take(self, mailbox: &Mailbox) -> Result<Claim<Taken>> {
+        let prepared = Prepared::new(mailbox, &self.run)?;
+        self.rename(mailbox, Some(prepared))
+    }
+
+    /// Takes the round. Its record is written later, while its agent starts.
+    pub(super) fn take_to_launch(self, mailbox: &Mailbox) -> Result<Claim<Taken>> {
+        self.rename(mailbox, None)
+    }
+
+    fn rename(self, mailbox: &Mailbox, prepared: Option<Prepared>) -> Result<Claim<Taken>> {
+        let Self { document, run, stage: Chosen { workflow } } = self;
+        let round = run.round();
+        let from = mailbox.document(Folder::Answered, workflow.workflow());
+        // A power cut may bring the old name back beside the new one; `adopt` then removes the old one.
+        if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
+            return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
+        }
+        audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", run.claimant).to_lowercase()));
+        Ok(Claim { document, run, stage: Taken { workflow, prepared } })
+    }
+}
+
+impl Prepared {
+    fn new(mailbox: &Mailbox, run: &Run) -> Result<Self> {
+        disk::touch_folder(&run.folder(mailbox))?;
+        let round = Lock::try_acquire(&record::lock_path(mailbox, &run.round()))?.ok_or_else(|| lock_is_held(&run.round()))?;
+        Ok(Self { round, record: record::stage(mailbox, run)? })
+    }
+}
+
+pub(super) fn lock_is_held(round: &RoundId) -> Error {
+    Error::conflict(format!("another process holds the run lock of {round}"), "look: relaunch status")
+}
+
+impl Claim<Taken> {
+    /// Puts the attempt on record. If that fails, the claim is undone.
+    ///
+    /// For a supervisor the record is not durable yet: the supervisor makes it so before its agent receives any input. Every other
+    /// claimant gets a durable record.
+    pub fn put_on_record(self, mailbox: &Mailbox) -> Result<Claim<OnRecord>> {
+        let Self { document, run, stage: mut taken } = self;
+        let recorded = taken.put_on_record(mailbox, &run).and_then(|on_record| {
+            if run.claimant != Claimant::Supervisor {
+                taken.make_durable(mailbox, &document, &run)?;
+            }
+            Ok(on_record)
+        });
+        match recorded {
+            Ok(stage) => Ok(Claim { document, run, stage }),
+            Err(e) => {
+                taken.give_back(mailbox, &run);
+                Err(e)
+            }
+        }
+    }
+
+    /// The parts, for a supervisor that launches before it puts the attempt on record.
+    pub(crate) fn into_parts(self) -> (Run, QuestionDocument, Taken) {
+        (self.run, self.document, self.stage)
+    }
+}
+
+impl Taken {
+    /// Puts the attempt on record, as `run` is now. Drop `self` then: it holds the workflow's lock. After an error, try again or
+    /// [`give_back`](Self::give_back).
+    pub(crate) fn put_on_record(&mut self, mailbox: &Mailbox, run: &Run) -> Result<OnRecord> {
+        let Prepared { round, record } = match self.prepared.take() {
+            Some(prepared) => prepared,
+            None => Prepared::new(mailbox, run)?,
+        };
+        record::place_ahead(run, record)?;
+        Ok(OnRecord { _round: round })
+    }
+
+    /// Makes a recorded attempt durable, under the lock that `self` holds.
+    pub(crate) fn make_durable(&self, mailbox: &Mailbox, document: &QuestionDocument, run: &Run) -> Result<()> {
+        make_durable(mailbox, &self.workflow, document, run)
+    }
+
+    /// Undoes a claim of which nothing was launched: the answer returns to `answered/`, and the attempt's record goes.
+    pub(crate) fn give_back(self, mailbox: &Mailbox, run: &Run) {
+        let _ = record::forget(mailbox, run);
+        let answered = mailbox.document(Folder::Answered, &run.workflow_id);
+        let _ = disk::rename(&mailbox.round(Folder::Running, &run.round()), &answered);
+    }
+}
+
+impl OnRecord {
+    /// The claim of an attempt that was put on record before, by the holder of the round's lock.
+    pub(crate) fn with_lock(round: Lock) -> Self {
+        Self { _round: round }
+    }
+}
+
+impl Claim<OnRecord> {
+    /// Releases the round's lock, so that a supervisor can take it, and returns the attempt to supervise.
+    #[must_use = "without a supervisor the attempt waits for recovery"]
+    pub fn hand_over(self) -> Run {
+        self.run
+    }
+
+    /// Closes the round as delivered: the claimant has delivered the answer itself.
+    pub fn delivered(mut self, mailbox: &Mailbox, by: &str) -> Result<()> {
+        let lock = mailbox.lock(&self.run.workflow_id)?;
+        self.run.state = State::Delivered;
+        self.run.ended_at = Some(crate::time::now());
+        record::write(mailbox, &self.run)?;
+        close::from_claimed(mailbox, &lock, Folder::Running, self.run.question_id, Closed::Delivered, by, None)
+    }
+}
+
+/// Makes the attempt's record durable, and notes in the workflow's record what later rounds need to know of this one.
+pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {
+    record::make_durable(mailbox, run)?;
+    workflow::update(mailbox, lock, |w| {
+        w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
+        w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
+        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
+    })
+    .map(drop)
+}
