@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use askbox::chain::tree;
+use askbox::chain::whole_tree;
 use askbox::error::{Error, Result};
 use askbox::id::{QuestionId, WorkflowId};
 use askbox::mailbox::answer::{self, Accepted};
@@ -41,7 +41,7 @@ fn other(args: &AskAnswer, command: &Command, by: String) -> Result<()> {
         }
         Command::Cancel { id, why, tree: true } => {
             let id = program::workflow(id)?;
-            let withdrawn = tree::cancel(&args.common.open()?, &id, &by, why.as_deref())?;
+            let withdrawn = whole_tree::cancel(&args.common.open()?, &id, &by, why.as_deref())?;
             if args.common.json {
                 program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}))?;
             } else {

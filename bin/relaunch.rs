@@ -5,14 +5,16 @@
 use std::process::ExitCode;
 
 use askbox::error::{Error, Result};
-use askbox::id::WorkflowId;
+use askbox::id::{RoundId, WorkflowId};
 use askbox::mailbox::Mailbox;
 use askbox::run::claim::recovery;
 use askbox::run::process::launch;
 use askbox::surface::args::relaunch::{Args, Command};
-use askbox::surface::program::{self, Common};
-use askbox::surface::relaunch::chain::{self, Spawn};
-use askbox::surface::relaunch::{deliver, follow, monitor, service, table, view};
+use askbox::surface::program;
+use askbox::surface::relaunch::spawn_resume::{self, Spawn};
+use askbox::surface::relaunch::status::{follow, queue_state, table};
+use askbox::surface::relaunch::stop_run::{self, Flags};
+use askbox::surface::relaunch::{logs, run_now, supervise, take_prompt, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -27,64 +29,48 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<u8> {
-    // What runs for days stands apart from what a user calls now and then: the less it touches, the less memory it takes.
-    match (args.id, args.command) {
-        (None, Some(Command::Watch { poll })) => watch(&args.common, poll.as_deref()),
-        (None, Some(Command::Supervise { id, question, attempt, detach: false, from })) => {
-            deliver::supervise(&args.common.open()?, program::workflow(&id)?, question.parse()?, attempt, from)
-        }
-        (id, command) => now_and_then(&args.common, id, command),
-    }
-}
-
-fn watch(common: &Common, poll: Option<&str>) -> Result<u8> {
-    service::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll)
-}
-
-fn now_and_then(common: &Common, id: Option<String>, command: Option<Command>) -> Result<u8> {
-    let json = common.json;
-    let mailbox = || common.open();
-    match (id, command) {
-        (Some(id), _) => deliver::run_now(&mailbox()?, &program::workflow(&id)?, json),
+    let (common, json) = (&args.common, args.common.json);
+    let open = || common.open();
+    let id = program::workflow;
+    let optional_id = |id: Option<String>| -> Result<Option<WorkflowId>> { id.as_deref().map(program::workflow).transpose() };
+    let command = match (args.id, args.command) {
+        (Some(workflow), _) => return run_now::run_now(&open()?, &id(&workflow)?, json),
+        (None, Some(command)) => command,
         (None, None) => {
-            Err(Error::usage("nothing to do", "relaunch ID runs one answered workflow, relaunch watch is the service; more with --help"))
+            let hint = "relaunch ID runs one answered workflow, relaunch watch is the service; more with --help";
+            return Err(Error::usage("no command is given", hint));
         }
-        (None, Some(command)) => match command {
-            Command::Status { summary: true, .. } => monitor::show(&mailbox()?, json),
-            Command::Status { id, follow, .. } => {
-                let id = id.as_deref().map(program::workflow).transpose()?;
-                let show = if follow { view::follow } else { table::show };
-                show(&mailbox()?, id.as_ref(), json)
-            }
-            Command::Logs { id, follow } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, 0, json),
-            Command::Events { id, follow, since } => follow::follow(&mailbox()?, &program::workflow(&id)?, follow, since, true),
-            Command::Run { file, workflow, stream } => {
-                let workflow = workflow.as_deref().map(program::workflow).transpose()?;
-                deliver::run_task(&common.open_or_create()?, &file, workflow, json || stream)
-            }
-            Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
-                let workflow = workflow.as_deref().map(program::workflow).transpose()?;
-                let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
-                chain::spawn(&common.open_or_create()?, spawn, json)
-            }
-            Command::Resume { id, timeout } => chain::resume(&mailbox()?, &program::workflow(&id)?, timeout.as_deref(), json),
-            Command::Stop { id, grace, report, now, tree } => {
-                let mailbox = mailbox()?;
-                let stop = |id: &WorkflowId| deliver::stop(&mailbox, id, grace.as_deref(), report, now, json);
-                let id = program::workflow(&id)?;
-                if tree { chain::stop_tree(&mailbox, &id, stop) } else { stop(&id) }
-            }
-            Command::Retry { id } => deliver::retry(&mailbox()?, &program::workflow(&id)?, json),
-            Command::Prompt { id } => deliver::print_prompt(&mailbox()?, &program::workflow(&id)?, json),
-            Command::Drop { id, why } => {
-                let round = recovery::drop_parked(&mailbox()?, &program::workflow(&id)?, &program::user(), why)?;
-                program::print(&format!("dropped {round}\n"))?;
-                Ok(0)
-            }
-            Command::Supervise { id, question, attempt, .. } => {
-                deliver::detach(&mailbox()?, program::workflow(&id)?, question.parse()?, attempt)
-            }
-            Command::Watch { poll } => watch(common, poll.as_deref()),
-        },
+    };
+    match command {
+        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref()),
+        Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, json),
+        Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
+        Command::Status { id, .. } => table::show(&open()?, optional_id(id)?.as_ref(), json),
+        Command::Logs { id: workflow, follow } => logs::print(&open()?, &id(&workflow)?, follow, 0, json),
+        Command::Events { id: workflow, follow, since } => logs::print(&open()?, &id(&workflow)?, follow, since, true),
+        Command::Run { file, workflow, stream } => {
+            let workflow = optional_id(workflow)?;
+            run_now::run_file(&common.open_or_create()?, &file, workflow, json || stream)
+        }
+        Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
+            let workflow = optional_id(workflow)?;
+            let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
+            spawn_resume::spawn(&common.open_or_create()?, spawn, json)
+        }
+        Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, &id(&workflow)?, timeout.as_deref(), json),
+        Command::Stop { id: workflow, grace, report, now, tree } => {
+            let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
+            stop(&open()?, &id(&workflow)?, Flags { grace: grace.as_deref(), report, now }, json)
+        }
+        Command::Retry { id: workflow } => run_now::retry(&open()?, &id(&workflow)?, json),
+        Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
+        Command::Drop { id: workflow, why } => {
+            let round = recovery::drop_parked(&open()?, &id(&workflow)?, &program::user(), why)?;
+            program::print(&format!("dropped {round}\n")).map(|()| 0)
+        }
+        Command::Supervise { id: workflow, question, attempt, detach, from } => {
+            let (mailbox, round) = (open()?, RoundId { workflow: id(&workflow)?, question: question.parse()? });
+            if detach { supervise::detach(&mailbox, &round, attempt) } else { supervise::supervise(&mailbox, round, attempt, from) }
+        }
     }
 }

@@ -1,23 +1,23 @@
-//! How deep and how wide a tree may grow.
+//! How deep and how wide a tree may grow, and which ids a new child may have.
 
-use crate::chain::tree;
+use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Mailbox, WorkflowLock, awaits, close};
 
-/// The limits in force.
+/// The limits in force (`chain.max_depth` and `chain.max_children`).
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Levels of a tree, the first one included.
+    /// The number of levels of a tree; the root is level 1.
     pub depth: usize,
-    /// For how many children one parent may wait.
+    /// The number of children that one parent may wait for.
     pub children: usize,
 }
 
-/// Whether `parent` may start one more child at all.
+/// Refuses a child of `parent` that would lie below the deepest level.
 pub fn depth(mailbox: &Mailbox, bounds: Bounds, parent: &WorkflowId) -> Result<()> {
-    let level = tree::ancestors(mailbox, parent)?.len() + 2;
+    let level = whole_tree::ancestors(mailbox, parent)?.len() + 2;
     if level > bounds.depth {
         return Err(Error::conflict(
             format!("{parent} is on level {} of its tree, and chain.max_depth is {}", level - 1, bounds.depth),
@@ -27,7 +27,7 @@ pub fn depth(mailbox: &Mailbox, bounds: Bounds, parent: &WorkflowId) -> Result<(
     Ok(())
 }
 
-/// Whether `parent` may wait for one more. Asked under its lock.
+/// Refuses another child of a parent that already waits for the largest number. The caller holds the parent's lock.
 pub fn breadth(mailbox: &Mailbox, bounds: Bounds, lock: &WorkflowLock) -> Result<()> {
     let waiting = awaits::of_parent(mailbox, lock.workflow())?.len();
     if waiting >= bounds.children {
@@ -39,14 +39,14 @@ pub fn breadth(mailbox: &Mailbox, bounds: Bounds, lock: &WorkflowLock) -> Result
     Ok(())
 }
 
-/// Whether `child` may be started in `parent`'s run: it must be new, and least of all one that waits for `parent`.
+/// Refuses the id of a workflow that exists, and above all of an ancestor: parent and child would wait for each other.
 pub fn is_new(mailbox: &Mailbox, parent: Option<&WorkflowId>, child: &WorkflowId) -> Result<()> {
     if let Some(parent) = parent
-        && (parent == child || tree::ancestors(mailbox, parent)?.contains(child))
+        && (parent == child || whole_tree::ancestors(mailbox, parent)?.contains(child))
     {
         return Err(Error::conflict(
             format!(
-                "{child} is {}: the two would wait for each other for ever",
+                "{child} is {}: the two workflows would wait for each other for ever",
                 if parent == child { "this workflow itself" } else { "an ancestor" }
             ),
             "leave -w out: a new workflow gets a new id",
@@ -55,7 +55,7 @@ pub fn is_new(mailbox: &Mailbox, parent: Option<&WorkflowId>, child: &WorkflowId
     if workflow::read(mailbox, child)?.is_some() || close::latest_round(mailbox, child).is_some() {
         return Err(Error::conflict(
             format!("there is a workflow {child} already"),
-            format!("its result: relaunch resume {child}; for a new one leave -w out"),
+            format!("to get its result: relaunch resume {child}; for a new workflow leave -w out"),
         ));
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! All workflows as the trees that they form, for people and programs that look at them. Whatever the files say, every workflow
-//! stands in one place, and finding it takes no more steps than there are workflows.
+//! All workflows as the trees that their parents form, for display. Every workflow is shown exactly once, even if damaged files say
+//! that it is its own ancestor. The work is linear in the number of workflows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,33 +14,33 @@ use crate::mailbox::{Folder, Mailbox, close, list};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 
-/// One workflow in its tree. What is said of it comes parents first, brothers and sisters in the order of their beginnings.
+/// One workflow in its tree. In a list of nodes, parents come before their children, and siblings in the order of their creation.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
-    /// Where it stands: what `relaunch status --json` says of it.
+    /// The workflow's status, as in `relaunch status --json`.
     #[serde(flatten)]
     pub status: Status,
-    /// The workflow that it stands under, also where that is not shown.
+    /// The workflow's parent, even if the parent is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
-    /// How many of its ancestors are shown above it.
+    /// The number of its ancestors that are shown above it.
     pub depth: usize,
-    /// It is its own ancestor, as the files say; that ring is cut here.
+    /// The files say that the workflow is its own ancestor. The ring is cut here.
     pub in_ring: bool,
-    /// How it has ended, where it is over; the word by which its parent is told.
+    /// How the workflow ended, if it has: the word that its parent is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<End>,
-    /// US dollars of all its runs that ended.
+    /// The cost of all its runs that ended, in US dollars.
     pub workflow_cost_usd: f64,
-    /// The same, with everything that is shown below it.
+    /// The cost of the workflow and everything shown below it, in US dollars.
     pub tree_cost_usd: f64,
 }
 
-/// What is to be seen.
+/// Which trees to show.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
-    /// Every tree in which something is open.
+    /// Every tree in which a workflow is open.
     Open,
     /// Every tree.
     All,
@@ -48,10 +48,10 @@ pub enum Which<'a> {
     Below(&'a WorkflowId),
 }
 
-/// Looks at trees. Reads every workflow's record, and the runs of those that are seen.
+/// Reads trees: every workflow's record, and the runs of the workflows that are shown.
 pub fn look(mailbox: &Mailbox, which: Which<'_>) -> Result<Vec<Node>> {
     let mut known = lineage::known(mailbox)?;
-    // Named as a parent, and nothing else is there of it: its children stay together all the same.
+    // A parent of which nothing but its id is known still keeps its children together.
     let named: BTreeSet<_> = known.values().filter_map(|kin| kin.parent.clone()).filter(|p| !known.contains_key(p)).collect();
     known.extend(named.into_iter().map(|parent| (parent, Kin::default())));
     if let Which::Below(root) = which
@@ -95,7 +95,7 @@ pub fn look(mailbox: &Mailbox, which: Which<'_>) -> Result<Vec<Node>> {
     Ok(nodes)
 }
 
-/// Where a workflow stands in its tree.
+/// A workflow's position in its tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place<'a> {
     workflow: &'a WorkflowId,
@@ -103,7 +103,7 @@ struct Place<'a> {
     in_ring: bool,
 }
 
-/// Every workflow under its parent, beginning at this one; where none is named, at all that have no parent, and once in each ring.
+/// Every workflow under its parent: the tree below `root`, or all trees. A ring becomes a tree whose root is its oldest workflow.
 fn plant<'a>(known: &'a BTreeMap<WorkflowId, Kin>, root: Option<&'a WorkflowId>) -> Vec<Place<'a>> {
     let born = |id: &&WorkflowId| (known.get(*id).and_then(|kin| kin.born), (*id).clone());
     let mut children: HashMap<&WorkflowId, Vec<&WorkflowId>> = lineage::children(known).into_iter().collect();
@@ -130,7 +130,7 @@ fn plant<'a>(known: &'a BTreeMap<WorkflowId, Kin>, root: Option<&'a WorkflowId>)
     for root in all.iter().filter(|id| known[**id].parent.is_none()) {
         grow(root, false, &mut seen);
     }
-    // Whoever is left has only such ancestors as lead back to themselves.
+    // Every workflow that is left has a ring among its ancestors.
     for id in all {
         if !seen.contains(id)
             && let Some(oldest) = ring(known, id).into_iter().min_by_key(born)
@@ -141,7 +141,7 @@ fn plant<'a>(known: &'a BTreeMap<WorkflowId, Kin>, root: Option<&'a WorkflowId>)
     places
 }
 
-/// The ring that a workflow's line of ancestors ends in; empty where it ends.
+/// The ring that a workflow's line of ancestors leads into; empty if the line ends at a root.
 fn ring<'a>(known: &'a BTreeMap<WorkflowId, Kin>, from: &'a WorkflowId) -> Vec<&'a WorkflowId> {
     let (mut line, mut seen, mut at) = (Vec::new(), HashMap::new(), Some(from));
     while let Some(id) = at {
@@ -154,7 +154,7 @@ fn ring<'a>(known: &'a BTreeMap<WorkflowId, Kin>, from: &'a WorkflowId) -> Vec<&
     Vec::new()
 }
 
-/// Cut before every root.
+/// Splits the places into trees.
 fn trees(places: Vec<Place<'_>>) -> Vec<Vec<Place<'_>>> {
     let mut trees: Vec<Vec<_>> = Vec::new();
     for place in places {
@@ -166,11 +166,11 @@ fn trees(places: Vec<Place<'_>>) -> Vec<Vec<Place<'_>>> {
     trees
 }
 
-/// Adds what each has cost to all above it.
+/// Adds each node's cost to all its ancestors.
 fn add_up(nodes: &mut [Node]) {
     let mut below: Vec<f64> = Vec::new();
     for node in nodes.iter_mut().rev() {
-        // What lies there belongs to its children, and to those after it.
+        // Entries deeper than this node are the sums of its children.
         if below.len() > node.depth + 1 {
             node.tree_cost_usd += below.drain(node.depth + 1..).sum::<f64>();
         }

@@ -1,11 +1,11 @@
-//! A parent that waits for a child in its own turn: `relaunch spawn`, from the await's beginning to the answer that its caller
-//! gets. Whoever is killed on the way leaves an await that says how far it came.
+//! The await of a parent that waits for a child in its own turn, from the moment `relaunch spawn` begins until its caller has an
+//! answer. If the spawning process is killed, the await on disk says how far it came.
 //!
 //! ```text
-//! begun        the await, with `request`, and its lock held
-//! telling      its `ended`, marked `perhaps_told`: from here on a wake-up says that it may be a repetition
-//! told         the await is gone: nobody is woken for it any more
-//! answered     no `request` any more: the caller knows the child's id and waits for the wake-up
+//! begun        the await exists with `request`, and its lock is held
+//! telling      the await has `ended`, marked `perhaps_told`: a wake-up from here on says that the parent may have seen it
+//! told         the await is removed: the parent is not woken for this child
+//! answered     `request` is removed: the caller knows the child's id and will be woken
 //! ```
 
 use std::path::Path;
@@ -22,23 +22,23 @@ use crate::mailbox::awaits::{self, Await, Ended, Join};
 use crate::mailbox::{Mailbox, WorkflowLock};
 use crate::run::claim::task::Task;
 
-/// Instructions longer than this, in bytes, are not compared: a second call for them is a second child.
+/// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;
 
-/// One child for which a parent waits in its own turn.
+/// One child that a parent waits for in its own turn.
 #[derive(Debug)]
 pub struct InTurn<'a> {
     mailbox: &'a Mailbox,
     parent: WorkflowId,
     child: WorkflowId,
-    /// While we hold it, nobody wakes the parent.
+    /// While this lock is held, no process wakes the parent.
     _held: Option<Lock>,
 }
 
-/// What is asked for: the same task, by the same words and the same file's content, in the same round of the parent. `None`
-/// where that cannot be said. `run`: the parent's `ASKBOX_RUN`.
+/// Identifies a spawn: the same task with the same words and file content, in the same round of the parent, has the same id.
+/// `None` if `run` (the parent's `ASKBOX_RUN`) names no round, or if the file cannot be read or is too large.
 #[must_use]
-pub fn request(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
+pub fn request_id(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
     let (round, _attempt) = run.rsplit_once('/')?;
     let words = json!([round, task.prompt, task.role, task.model, task.cwd]);
     let words = Uuid::new_v5(&Uuid::NAMESPACE_OID, words.to_string().as_bytes());
@@ -49,8 +49,16 @@ pub fn request(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
     Some(Uuid::new_v5(&words, &content))
 }
 
+/// Prints a child's end for a parent that waits for it in its turn, if there is one; otherwise just prints it.
+pub fn tell(wait: Option<InTurn<'_>>, ended: &Ended, print: impl FnOnce() -> Result<()>) -> Result<()> {
+    match wait {
+        Some(wait) => wait.tell(ended, print),
+        None => print(),
+    }
+}
+
 impl<'a> InTurn<'a> {
-    /// Makes the wait durable, before there is anything to wait for.
+    /// Makes the await durable, before the child exists.
     pub fn begin(
         mailbox: &'a Mailbox,
         bounds: Bounds,
@@ -62,25 +70,28 @@ impl<'a> InTurn<'a> {
         let lock = mailbox.lock(parent)?;
         bounds::breadth(mailbox, bounds, &lock)?;
         if awaits::read(mailbox, parent, child)?.is_some() {
-            return Err(Error::conflict(format!("{parent} waits for {child} already"), format!("its reply: relaunch resume {child}")));
+            return Err(Error::conflict(
+                format!("{parent} waits for {child} already"),
+                format!("to get its result: relaunch resume {child}"),
+            ));
         }
-        // First: a wait whose lock is free is one whose spawn is dead or has answered.
+        // The lock is taken before the await exists: an await whose lock is free belongs to a spawn that died or has answered.
         let held = awaits::hold(mailbox, &lock, child)?;
         awaits::create(mailbox, &lock, child, join, request)?;
         Ok(Self { mailbox, parent: parent.clone(), child: child.clone(), _held: Some(held) })
     }
 
-    /// The oldest wait for the same whose spawn died before it answered, if there is one. `child`: only for this one.
+    /// Takes over the oldest await with this request id whose spawn died before it answered. With `child`, only that child's.
     pub fn take_over(mailbox: &'a Mailbox, parent: &WorkflowId, request: Uuid, child: Option<&WorkflowId>) -> Result<Option<Self>> {
         let lock = mailbox.lock(parent)?;
         for mut wait in awaits::of_parent(mailbox, parent)? {
-            let same = wait.typed.request == Some(request) && child.is_none_or(|c| *c == wait.typed.child);
+            let is_same = wait.typed.request == Some(request) && child.is_none_or(|c| *c == wait.typed.child);
             let child = wait.typed.child.clone();
-            if !same || wait.typed.told_by.is_some() || awaits::is_held(mailbox, parent, &child)? {
+            if !is_same || wait.typed.told_by.is_some() || awaits::is_held(mailbox, parent, &child)? {
                 continue;
             }
             let held = awaits::hold(mailbox, &lock, &child)?;
-            // Begun anew, also where it was given up as never started.
+            // The await starts again, even if its child was noted as never started.
             (wait.typed.created, wait.typed.ended) = (crate::time::now(), None);
             awaits::write(mailbox, &lock, wait)?;
             return Ok(Some(Self { mailbox, parent: parent.clone(), child, _held: Some(held) }));
@@ -88,37 +99,38 @@ impl<'a> InTurn<'a> {
         Ok(None)
     }
 
-    /// The wait of a parent that looks for the reply by itself.
+    /// The await of a parent that looks for the result with `relaunch resume`; `None` if there is none.
     pub fn of(mailbox: &'a Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Self>> {
         let wait = awaits::read(mailbox, parent, child)?.filter(|w| w.typed.told_by.is_none());
         Ok(wait.map(|_| Self { mailbox, parent: parent.clone(), child: child.clone(), _held: None }))
     }
 
-    /// For whom.
+    /// The child that the parent waits for.
     #[must_use]
     pub fn child(&self) -> &WorkflowId {
         &self.child
     }
 
-    /// Gives the parent its child's end through `print`. Killed before the mark, nothing was printed; killed behind it, the
-    /// parent is woken and told that it may have seen it; killed behind the removal, it had it.
+    /// Gives the parent its child's end through `print`. A process killed before `perhaps_told` is durable has printed nothing.
+    /// Killed after that, the parent is woken and told that it may have seen the result. Killed after the removal, the parent
+    /// has seen it.
     pub fn tell(&self, ended: &Ended, print: impl FnOnce() -> Result<()>) -> Result<()> {
-        let kept = outcome::kept(self.mailbox, ended.clone())?;
+        let kept = outcome::store_long_text(self.mailbox, ended.clone())?;
         self.change(|w| w.ended = Some(Ended { perhaps_told: true, ..kept.clone() }))?;
         if let Err(e) = print() {
             self.change(|w| w.ended = Some(kept))?;
             return Err(e);
         }
-        self.forget()
+        self.remove()
     }
 
-    /// The caller knows the child's id, and ends its turn.
+    /// The caller knows the child's id and ends its turn: it will be woken.
     pub fn answered(&self) -> Result<()> {
         self.change(|w| w.request = None)
     }
 
-    /// Nobody waits: it was told, or never began.
-    pub fn forget(&self) -> Result<()> {
+    /// Removes the await: the parent was told, or the child never began.
+    pub fn remove(&self) -> Result<()> {
         awaits::remove(self.mailbox, &self.lock()?, &self.child)
     }
 
@@ -126,7 +138,7 @@ impl<'a> InTurn<'a> {
         self.mailbox.lock(&self.parent)
     }
 
-    /// A wait that is gone (its tree was given up) stays gone.
+    /// Changes the await. One that was removed meanwhile (its tree was cancelled) stays removed.
     fn change(&self, change: impl FnOnce(&mut Await)) -> Result<()> {
         let lock = self.lock()?;
         let Some(mut wait) = awaits::read(self.mailbox, &self.parent, &self.child)? else { return Ok(()) };

@@ -1,20 +1,47 @@
-//! Chains: workflows that start workflows. A child that asks lets every ancestor end its turn; when it is answered it alone is
-//! relaunched, and its end wakes its parent, whose end wakes the next one: bottom-up, and nobody is asked meanwhile.
+//! Chains: workflows that start workflows.
+//!
+//! A parent spawns a child. A child that asks the user a question ends its turn, and so does every ancestor. Once the question is
+//! answered, only the child is relaunched. When the child ends, askbox relaunches its parent with the child's result, then the
+//! parent's parent, and so on: bottom-up. No model is called in between.
 //!
 //! ```text
-//! spawn    awaits/P/C.json, then a round of C       P's turn waits, or ends with SGN_PEND_STARTED (C)
-//! settle   C has ended: how, durably, in awaits/P/C.json
-//! wake     P has no round of its own: one round of P that tells it of all that ended; then the awaits go
+//! spawn      awaits/PARENT/CHILD.json, then running/CHILD.QID.json     the parent's turn waits, or ends with SGN_PEND_STARTED (CHILD)
+//! ask        pending/CHILD.json                                        the child ends its turn
+//! answer     answered/CHILD.json → running/ → closed/                  the child is relaunched and ends
+//! note ends  `ended` in awaits/PARENT/CHILD.json                       how the child ended is durable
+//! wake       running/PARENT.QID.json, once the parent has no open round; then its awaits are removed
 //! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`bounds`] | how deep and how wide a tree may grow |
+//! | [`spawn`] | start a child, or take over a spawn that was cut off |
+//! | [`in_turn`] | the await of a parent that waits in its own turn |
+//! | [`progress`] | wait until a workflow ends, asks, or the time is over |
+//! | [`resume`] | look for a workflow's result |
+//! | [`drive`] | start every run of one tree that can start |
+//! | [`outcome`] | whether a workflow has ended, and how |
+//! | [`wake`] | tell parents that their children have ended |
+//! | [`whole_tree`] | cancel or stop a whole tree |
+//! | [`forest`] | all workflows as trees, for display |
 
+pub mod whole_tree;
+
+#[cfg(feature = "relaunch")]
 pub mod bounds;
-pub mod tree;
-
+#[cfg(feature = "relaunch")]
+pub mod drive;
 #[cfg(feature = "relaunch")]
 pub mod forest;
 #[cfg(feature = "relaunch")]
 pub mod in_turn;
 #[cfg(feature = "relaunch")]
 pub mod outcome;
+#[cfg(feature = "relaunch")]
+pub mod progress;
+#[cfg(feature = "relaunch")]
+pub mod resume;
+#[cfg(feature = "relaunch")]
+pub mod spawn;
 #[cfg(feature = "relaunch")]
 pub mod wake;

@@ -1,6 +1,4 @@
-//! Whether a workflow has ended, and how. The folders say it; nobody's words do.
-
-use std::path::PathBuf;
+//! Whether a workflow has ended, and how. The mailbox's folders decide this, never the agent's text.
 
 use crate::agent::events::EventKind;
 use crate::disk;
@@ -15,126 +13,126 @@ use crate::run::supervise::failure::Class;
 use crate::run::view::tail::Lines;
 use crate::time::Time;
 
-/// A final text longer than this, in bytes, goes to a parent by file.
+/// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;
 
-/// Where one workflow stands by itself.
+/// The state of one workflow, without its children.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Own {
-    /// Nothing is known of it.
+pub enum OwnState {
+    /// The workflow is not known.
     Unknown,
     /// A run of it is live or will be.
     Working,
-    /// A question of it waits for its answer.
+    /// A question of it waits for an answer.
     Asking,
-    /// The limit of its whole tree is reached: whoever waits for it goes on waiting, since no run of theirs could be launched.
+    /// A limit of its whole tree is reached. This is no end: its parent goes on waiting, since it could not be launched either.
     Held,
-    /// Its turn is over and it waits for these.
+    /// Its turn is over, and it waits for these children.
     Waiting(Vec<Await>),
-    /// It has ended. The text is whole, whatever its length.
+    /// It has ended. The text is complete, whatever its length.
     Ended(Ended),
 }
 
-/// Where a workflow stands together with all it waits for.
+/// The state of a workflow together with everything it waits for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum View {
-    /// Something at or below it goes on by itself.
+pub enum TreeState {
+    /// Something at or below it works, or will without a person.
     Working,
-    /// Its turn is over, and a human must do something at or below it.
+    /// Its turn is over, and a person must do something at or below it.
     Asking,
     /// It has ended.
     Ended(Ended),
 }
 
-/// Where a workflow stands by itself. The caller holds no workflow's lock.
-pub fn own(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
-    match look(mailbox, workflow)? {
-        // Rare, and it must be true: nothing moves while we look once more.
-        Own::Ended(_) | Own::Unknown => {
+/// The state of one workflow, without its children. The caller holds no workflow's lock.
+pub fn own_state(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
+    match own_state_without_lock(mailbox, workflow)? {
+        // Parents act on these two, so they must be true: look again while nothing can move.
+        OwnState::Ended(_) | OwnState::Unknown => {
             let _lock = mailbox.lock(workflow)?;
-            look(mailbox, workflow)
+            own_state_without_lock(mailbox, workflow)
         }
         other => Ok(other),
     }
 }
 
-/// How a workflow has ended whose rounds are all closed, without its text. No lock is taken: for those who only look.
-pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
-    Ok(match over(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
-        Stand::Finished(_) => Some(End::Finished),
-        Stand::Other(Own::Ended(ended)) => Some(ended.end),
-        Stand::Other(_) => None,
-    })
-}
-
-/// [`own`] for those who only look: no lock is taken, and what moves meanwhile may be told too early.
-pub fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Own> {
-    Ok(match stand(mailbox, workflow)? {
-        Stand::Finished(run) => {
+/// [`own_state`] for display: takes no lock, so a workflow that moves meanwhile may be reported as ended too early.
+pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
+    Ok(match look(mailbox, workflow)? {
+        Found::Finished(run) => {
             let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
-            Own::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, perhaps_told: false })
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, perhaps_told: false })
         }
-        Stand::Other(own) => own,
+        Found::Other(state) => state,
     })
 }
 
-/// Where it stands; the final text of this run is still to be read.
-enum Stand {
-    Finished(Option<Box<Run>>),
-    Other(Own),
+/// How a workflow has ended whose rounds are all closed, without its text. For display: takes no lock.
+pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
+    Ok(match look_at_closed(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
+        Found::Finished(_) => Some(End::Finished),
+        Found::Other(OwnState::Ended(ended)) => Some(ended.end),
+        Found::Other(_) => None,
+    })
 }
 
-/// Looks in the order in which a round moves: what moves meanwhile is found further on.
-fn stand(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Stand> {
+/// What a look found, before any final text is read.
+enum Found {
+    /// It finished; the run, if known, holds the final text.
+    Finished(Option<Box<Run>>),
+    Other(OwnState),
+}
+
+/// Looks into the folders in the order in which a round moves: a round that moves meanwhile is found further on.
+fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
     let pending = mailbox.document(Folder::Pending, workflow).exists();
     let answered = mailbox.document(Folder::Answered, workflow).exists();
-    if answered || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *workflow) {
-        return Ok(Stand::Other(Own::Working));
+    if answered || claimed_round(mailbox, workflow).is_some() {
+        return Ok(Found::Other(OwnState::Working));
     }
     if pending {
-        return Ok(Stand::Other(Own::Asking));
+        return Ok(Found::Other(OwnState::Asking));
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
         let held = run.as_ref().and_then(|r| r.failure.as_ref()).is_some_and(|f| f.class == Class::Tree);
         if held && !awaits::of_child(mailbox, workflow)?.is_empty() {
-            return Ok(Stand::Other(Own::Held));
+            return Ok(Found::Other(OwnState::Held));
         }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
-    over(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
+    look_at_closed(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
 }
 
-/// The same, where no round is open.
-fn over(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Stand> {
+/// [`look`] for a workflow that has no open round.
+fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Found> {
     let newest = newest_closed(mailbox, closed)?;
     let cancelled = workflow::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
     {
-        return Ok(ended(workflow, End::Cancelled, "its whole tree was given up".into()));
+        return Ok(ended(workflow, End::Cancelled, "its whole tree was cancelled".into()));
     }
     let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
-        return Ok(Stand::Other(Own::Waiting(waits)));
+        return Ok(Found::Other(OwnState::Waiting(waits)));
     }
-    let Some(newest) = newest else { return Ok(Stand::Other(Own::Unknown)) };
+    let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
     Ok(match (newest.state, newest.run) {
-        (Closed::Delivered, run) => Stand::Finished(run.map(Box::new)),
+        (Closed::Delivered, run) => Found::Finished(run.map(Box::new)),
         (Closed::Withdrawn | Closed::Superseded, _) => ended(workflow, End::Cancelled, newest.why),
         (Closed::Expired, _) => ended(workflow, End::Expired, newest.why),
-        (Closed::Dropped, _) => ended(workflow, End::Failed, format!("it was given up{}", after_colon(&newest.why))),
+        (Closed::Dropped, _) => {
+            let why = if newest.why.is_empty() { "it was dropped".into() } else { format!("it was dropped: {}", newest.why) };
+            ended(workflow, End::Failed, why)
+        }
     })
 }
 
-fn after_colon(why: &str) -> String {
-    if why.is_empty() { String::new() } else { format!(": {why}") }
-}
-
-fn ended(workflow: &WorkflowId, end: End, text: String) -> Stand {
-    Stand::Other(Own::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false }))
+fn ended(workflow: &WorkflowId, end: End, text: String) -> Found {
+    Found::Other(OwnState::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false }))
 }
 
 struct Newest {
@@ -144,7 +142,7 @@ struct Newest {
     run: Option<Run>,
 }
 
-/// The round that was begun last: a question is asked in the middle of a run, and may be over before it.
+/// The round that began last. It need not be the one that closed last: a question asked during a run may close before the run.
 fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
     for round in closed {
@@ -155,7 +153,7 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
             continue;
         }
         let run = record::latest(mailbox, &round)?;
-        // Taken over by somebody else, who goes on: no end of a run of ours.
+        // A waiting asker or a main agent took this answer and goes on by itself: no run of ours ended.
         if closed.state == Closed::Delivered && run.as_ref().is_some_and(|r| r.claimant != Claimant::Supervisor) {
             continue;
         }
@@ -164,7 +162,7 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
     Ok(newest)
 }
 
-/// The agent's final text: from the events, which hold more of it than the record.
+/// The agent's final text, from the events: the run's record holds only its beginning.
 fn final_text(mailbox: &Mailbox, run: &Run) -> String {
     let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
     let mut last = None;
@@ -176,39 +174,38 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
     last.or_else(|| run.result.clone()).unwrap_or_default()
 }
 
-/// Where a workflow stands together with all it waits for. The caller holds no workflow's lock.
-pub fn view(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<View> {
-    below(mailbox, workflow, &mut Vec::new())
+/// The state of a workflow together with everything it waits for. The caller holds no workflow's lock.
+pub fn tree_state(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<TreeState> {
+    state_below(mailbox, workflow, &mut Vec::new())
 }
 
-fn below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<WorkflowId>) -> Result<View> {
+fn state_below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<WorkflowId>) -> Result<TreeState> {
     seen.push(workflow.clone());
-    let waits = match own(mailbox, workflow)? {
-        Own::Ended(ended) => return Ok(View::Ended(ended)),
-        Own::Working | Own::Unknown => return Ok(View::Working),
-        Own::Asking | Own::Held => return Ok(View::Asking),
-        Own::Waiting(waits) => waits,
+    let waits = match own_state(mailbox, workflow)? {
+        OwnState::Ended(ended) => return Ok(TreeState::Ended(ended)),
+        OwnState::Working | OwnState::Unknown => return Ok(TreeState::Working),
+        OwnState::Asking | OwnState::Held => return Ok(TreeState::Asking),
+        OwnState::Waiting(waits) => waits,
     };
     for wait in waits.iter().filter(|w| w.ended.is_none()) {
         if seen.contains(&wait.child) {
             continue;
         }
-        match below(mailbox, &wait.child, seen)? {
-            View::Asking => return Ok(View::Asking),
-            View::Ended(ended) if wait.patient && ended.end == End::Stopped => return Ok(View::Asking),
-            View::Working | View::Ended(_) => {}
+        match state_below(mailbox, &wait.child, seen)? {
+            TreeState::Asking => return Ok(TreeState::Asking),
+            TreeState::Ended(ended) if wait.patient && ended.end == End::Stopped => return Ok(TreeState::Asking),
+            TreeState::Working | TreeState::Ended(_) => {}
         }
     }
-    Ok(View::Working)
+    Ok(TreeState::Working)
 }
 
-/// An end as it is kept for a parent: a long text goes to a file beside its run.
-pub fn kept(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
+/// An end as an await keeps it: a text longer than [`INLINE_RESULT`] is written to `runs/WORKFLOW/result.txt` and shortened.
+pub fn store_long_text(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
     if ended.text.len() > INLINE_RESULT {
-        let path = result_path(mailbox, &ended.workflow_id);
-        if let Some(folder) = path.parent() {
-            disk::create_folder(folder)?;
-        }
+        let folder = mailbox.runs_of_workflow(&ended.workflow_id);
+        disk::create_folder(&folder)?;
+        let path = folder.join("result.txt");
         disk::replace(&path, ended.text.as_bytes())?;
         ended.text.truncate(ended.text.floor_char_boundary(INLINE_RESULT / 8));
         ended.file = Some(path);
@@ -216,12 +213,8 @@ pub fn kept(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
     Ok(ended)
 }
 
-fn result_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.runs_of_workflow(workflow).join("result.txt")
-}
-
-/// The rounds of a workflow in `running/`.
+/// The round of a workflow in `running/`, if there is one.
 #[must_use]
-pub fn claimed(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<RoundId> {
+pub fn claimed_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<RoundId> {
     list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow)
 }

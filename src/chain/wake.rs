@@ -1,9 +1,11 @@
-//! Telling parents. Every step is durable before the next, and doing any of it twice changes nothing: a watcher may be killed
-//! anywhere, and many may do this at once.
+//! Telling parents how their children ended.
+//!
+//! Each step is durable before the next begins, and repeating any step changes nothing. So a watcher may be killed at any point,
+//! and many watchers may do this at once.
 
 use uuid::Uuid;
 
-use crate::chain::outcome::{self, Own};
+use crate::chain::outcome::{self, OwnState};
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
 use crate::document::Document;
@@ -18,23 +20,24 @@ use crate::run::claim::plan;
 use crate::run::claim::record::{self, Claimant, Run};
 use crate::time;
 
-/// Something happened to a workflow: who waits for it is told if it has ended, and it is told itself if it can be. Returns the
-/// attempts to launch.
-pub fn touched(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Vec<Run>> {
+/// Something happened to a workflow. If it has ended, this notes that in its parents' awaits and wakes every parent that can be
+/// woken. The workflow itself is woken if its own children have ended. Returns the attempts to launch.
+pub fn after_change(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for parent in awaits::of_child(mailbox, workflow)? {
-        settle(mailbox, &parent, workflow)?;
+        note_end(mailbox, &parent, workflow)?;
         runs.extend(wake(mailbox, config, &parent)?);
     }
-    runs.extend(settle_children(mailbox, config, workflow)?);
+    runs.extend(note_ends_and_wake(mailbox, config, workflow)?);
     Ok(runs)
 }
 
-/// [`touched`] for all that wait, or where somebody was killed who did. What cannot be read holds up its own parent alone.
-pub fn all(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
+/// [`after_change`] for every parent that has an await, or the left-overs of one. An await that cannot be read holds up only its
+/// own parent.
+pub fn all_parents(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for parent in awaits::folders(mailbox)? {
-        match settle_children(mailbox, config, &parent) {
+        match note_ends_and_wake(mailbox, config, &parent) {
             Ok(run) => runs.extend(run),
             Err(e) => crate::log::error(&e),
         }
@@ -42,25 +45,25 @@ pub fn all(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-fn settle_children(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
+fn note_ends_and_wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
     for wait in awaits::of_parent(mailbox, parent)? {
-        settle(mailbox, parent, &wait.typed.child)?;
+        note_end(mailbox, parent, &wait.typed.child)?;
     }
     wake(mailbox, config, parent)
 }
 
-/// Brings one wait up to date with how its child stands.
-fn settle(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<()> {
+/// Writes into one await whether and how its child has ended.
+fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<()> {
     let Some(known) = awaits::read(mailbox, parent, child)?.map(|d| d.typed) else { return Ok(()) };
     if known.told_by.is_some() || known.ended.as_ref().is_some_and(|e| !e.end.may_change()) {
         return Ok(());
     }
-    // Looked at first: whatever its spawn does, it does before it lets go.
+    // The lock is looked at before the child: a spawn starts the child before it releases the lock.
     let held = awaits::is_held(mailbox, parent, child)?;
-    let now = match outcome::own(mailbox, child)? {
-        Own::Ended(ended) if ended.end == End::Stopped && known.patient => None,
-        Own::Ended(ended) => Some(outcome::kept(mailbox, ended)?),
-        Own::Unknown if !held => {
+    let now = match outcome::own_state(mailbox, child)? {
+        OwnState::Ended(ended) if ended.end == End::Stopped && known.patient => None,
+        OwnState::Ended(ended) => Some(outcome::store_long_text(mailbox, ended)?),
+        OwnState::Unknown if !held => {
             let text = "it was never started".into();
             Some(Ended { workflow_id: child.clone(), end: End::Failed, text, file: None, perhaps_told: false })
         }
@@ -71,13 +74,13 @@ fn settle(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<
         return Ok(());
     }
     let lock = mailbox.lock(parent)?;
-    // Told in the meantime: nothing is left to be done.
+    // Another process changed the await meanwhile, and has done this work.
     let Some(mut wait) = awaits::read(mailbox, parent, child)?.filter(|w| w.typed == known) else { return Ok(()) };
     wait.typed.ended = now;
     awaits::write(mailbox, &lock, wait)
 }
 
-/// Makes the round that tells a parent how its children ended, if it can be told now. Returns its first attempt.
+/// Makes the round that tells a parent how its children ended, if the parent can be woken now. Returns the round's first attempt.
 pub fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
     if awaits::of_parent(mailbox, parent)?.is_empty() {
         if awaits::has_folder(mailbox, parent) {
@@ -89,17 +92,17 @@ pub fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<O
     let mut waits = Vec::new();
     for wait in awaits::of_parent(mailbox, parent)? {
         match wait.typed.told_by {
-            // The round was made, and then somebody died.
+            // The round exists, and the process that made it died before it removed the await.
             Some(question) if intake::is_over(mailbox, &RoundId { workflow: parent.clone(), question }) => {
                 awaits::remove(mailbox, &lock, &wait.typed.child)?;
             }
             _ => waits.push(wait),
         }
     }
-    if waits.is_empty() || has_a_round(mailbox, parent) {
+    if waits.is_empty() || has_open_round(mailbox, parent) {
         return Ok(None);
     }
-    if is_given_up(mailbox, parent)? {
+    if was_dropped(mailbox, parent)? {
         for wait in &waits {
             awaits::remove(mailbox, &lock, &wait.typed.child)?;
         }
@@ -115,24 +118,24 @@ pub fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<O
         return Ok(None);
     }
     waits.retain(|w| w.typed.ended.is_some());
-    tell(mailbox, config, &lock, waits).map(Some)
+    make_round(mailbox, config, &lock, waits).map(Some)
 }
 
-/// Whether a round of it is open: it is at work, it asks, or somebody stopped it.
-fn has_a_round(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+/// Whether the workflow has a round that is not closed: it works, asks, or was parked or stopped.
+fn has_open_round(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
     [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, workflow).exists())
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
 }
 
-/// Nobody is left to be told.
-fn is_given_up(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+/// Whether the workflow's newest round was dropped: then there is no agent to wake.
+fn was_dropped(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     let newest = close::latest_round(mailbox, workflow).and_then(|f| f.document.typed.closed);
     Ok(newest.is_some_and(|c| c.state == Closed::Dropped))
 }
 
-fn tell(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<Document<Await>>) -> Result<Run> {
+fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<Document<Await>>) -> Result<Run> {
     let parent = lock.workflow().clone();
-    // The same waits make the same round, whoever makes it.
+    // The round's id is derived from the awaits: every process makes the same round of the same awaits.
     let names: Vec<u8> = waits.iter().flat_map(|w| *w.typed.await_id.as_bytes()).collect();
     let question = QuestionId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, &names));
     let round = RoundId { workflow: parent.clone(), question };
@@ -152,7 +155,7 @@ fn tell(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<
     };
     disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
-        .ok_or_else(|| Error::conflict(format!("somebody holds the run lock of {round}"), "look: relaunch status"))?;
+        .ok_or_else(|| Error::conflict(format!("another process holds the run lock of {round}"), "look: relaunch status"))?;
     let run = match record::latest(mailbox, &round)? {
         Some(run) => run,
         None => {
@@ -170,7 +173,7 @@ fn tell(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<
     Ok(run)
 }
 
-/// What a workflow was begun with: for a session that cannot be continued.
+/// The prompt that the workflow began with. A session that cannot be continued starts from it again.
 fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
     close::rounds(mailbox, workflow).into_iter().find_map(|f| f.document.typed.prompt)
 }

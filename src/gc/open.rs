@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::chain::tree;
+use crate::chain::whole_tree;
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
@@ -45,7 +45,7 @@ impl Open {
         let mut above = BTreeSet::new();
         for workflow in workflows.iter().chain(&parents) {
             // A record that cannot be read has no parent that could be kept.
-            above.extend(tree::ancestors(mailbox, workflow).unwrap_or_default());
+            above.extend(whole_tree::ancestors(mailbox, workflow).unwrap_or_default());
         }
         above.extend(parents);
         Ok(Self { workflows, above })
@@ -56,7 +56,7 @@ impl Open {
         if self.workflows.contains(workflow) || self.above.contains(workflow) {
             return Ok(true);
         }
-        Ok(tree::ancestors(mailbox, workflow)?.iter().any(|a| self.workflows.contains(a)))
+        Ok(whole_tree::ancestors(mailbox, workflow)?.iter().any(|a| self.workflows.contains(a)))
     }
 }
 

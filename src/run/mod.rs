@@ -9,6 +9,7 @@
 
 pub mod claim;
 pub mod money;
+pub mod on_demand;
 pub mod process;
 pub mod supervise;
 pub mod view;

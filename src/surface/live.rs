@@ -15,8 +15,8 @@ use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::claim::record;
 use crate::run::view::status::{Standing, Status};
+use crate::surface::hangup::on_hangup;
 use crate::surface::program;
-use crate::surface::relaunch::foreground::on_hangup;
 use crate::text;
 
 /// The shortest time between two drawings.

@@ -7,6 +7,8 @@ pub mod ask_post;
 pub mod askbox;
 
 #[cfg(feature = "relaunch")]
+pub mod hangup;
+#[cfg(feature = "relaunch")]
 pub mod live;
 pub mod program;
 #[cfg(feature = "relaunch")]

@@ -13,7 +13,7 @@ impl Watch<'_> {
     /// Tells whoever waits for the workflows that something happened to.
     pub(super) fn settle_chains(&mut self) {
         for workflow in std::mem::take(&mut self.chains) {
-            match wake::touched(&self.mailbox, &self.config, &workflow) {
+            match wake::after_change(&self.mailbox, &self.config, &workflow) {
                 Ok(runs) => self.woken(runs),
                 // The next look around tries again.
                 Err(e) => self.tell(&e),
@@ -23,7 +23,7 @@ impl Watch<'_> {
 
     /// [`Self::settle_chains`] for all.
     pub(super) fn settle_all_chains(&mut self) -> Result<()> {
-        let runs = wake::all(&self.mailbox, &self.config)?;
+        let runs = wake::all_parents(&self.mailbox, &self.config)?;
         self.woken(runs);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::run::view::status::{Standing, Status};
 use crate::surface::args::askbox::Tree;
 use crate::surface::live::{self, Picture};
 use crate::surface::program;
-use crate::surface::relaunch::{monitor, table};
+use crate::surface::relaunch::status::{queue_state, table};
 use crate::{text, time};
 
 /// Levels that are drawn; what lies deeper says how deep.
@@ -53,7 +53,7 @@ impl Picture for Forest<'_> {
 
     fn look(&self) -> Result<Vec<Node>> {
         let mut nodes = forest::look(self.mailbox, self.which)?;
-        monitor::explain(self.mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
+        queue_state::explain(self.mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
         Ok(nodes)
     }
 

@@ -1,10 +1,29 @@
-//! `relaunch`: its arguments, and a room for each group of its commands.
+//! The commands of `relaunch`, one file a command or group of commands. A file here reads the environment and standard input, calls
+//! the library, and prints.
+//!
+//! | file | commands |
+//! |---|---|
+//! | [`watch`] | `relaunch watch` |
+//! | [`run_now`] | `relaunch ID`, `run`, `retry` |
+//! | [`stop_run`] | `stop`, `stop --tree` |
+//! | [`logs`] | `logs`, `events` |
+//! | [`status`] | `status`, `status -f`, `status --summary` |
+//! | [`spawn_resume`] | `spawn`, `resume` |
+//! | [`take_prompt`] | `prompt` |
+//! | [`supervise`] | the hidden `supervise` |
+//!
+//! Shared by several commands: [`foreground`] (a run that this process supervises), [`stop_signals`], [`event_words`] and
+//! [`refusals`].
 
-pub mod chain;
-pub mod deliver;
-pub mod follow;
+pub mod event_words;
 pub mod foreground;
-pub mod monitor;
-pub mod service;
-pub mod table;
-pub mod view;
+pub mod logs;
+pub mod refusals;
+pub mod run_now;
+pub mod spawn_resume;
+pub mod status;
+pub mod stop_run;
+pub mod stop_signals;
+pub mod supervise;
+pub mod take_prompt;
+pub mod watch;

@@ -89,7 +89,7 @@ fn a_tree_that_is_given_up_when_its_limit_is_reached_is_told_so_once_there_is_ro
     tree.configure(NONE);
     tree.home.ok("relaunch", &["drop", "middle", "--why", "too dear"]);
     tree.result("root");
-    assert!(tree.home.told("root", 2).contains("middle has no reply, it is failed: it was given up: too dear"));
+    assert!(tree.home.told("root", 2).contains("middle has no reply, it is failed: it was dropped: too dear"));
     tree.nobody_waits();
 }
 

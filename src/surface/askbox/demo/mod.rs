@@ -23,7 +23,7 @@ use crate::run::process::processes::Process;
 use crate::run::view::status::{self, Standing};
 use crate::surface::args::askbox::Demo;
 use crate::surface::program;
-use crate::surface::relaunch::follow;
+use crate::surface::relaunch::event_words;
 use crate::{text, time};
 
 pub mod agent;
@@ -315,7 +315,7 @@ fn event(event: &Event) -> Result<()> {
     let (mark, text) = match &event.kind {
         EventKind::ToolCall { name, input, .. } if name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
         EventKind::ToolResult { text, .. } => ("", text.as_str()),
-        _ => return follow::words(event).lines().try_for_each(|line| print(&format!("   {line}\n"))),
+        _ => return event_words::words(event).lines().try_for_each(|line| print(&format!("   {line}\n"))),
     };
     for (n, line) in text.lines().enumerate() {
         let mark = if n == 0 { mark } else { &"  "[..mark.len()] };

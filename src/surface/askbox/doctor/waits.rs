@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::chain::outcome::{self, Own};
+use crate::chain::outcome::{self, OwnState};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::awaits::{self, Await, End, Join};
 use crate::mailbox::documents::question::Closed;
@@ -103,13 +103,13 @@ fn unwoken(ward: &mut Ward, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Awa
 /// How the child of a wait ended, and how long ago.
 fn how(mailbox: &Mailbox, wait: &Await) -> Option<(&'static str, std::time::Duration)> {
     let since_created = time::since(wait.created);
-    match outcome::look(mailbox, &wait.child).ok()? {
-        Own::Ended(ended) if ended.end == End::Stopped && wait.patient => None,
-        Own::Ended(ended) => {
+    match outcome::own_state_without_lock(mailbox, &wait.child).ok()? {
+        OwnState::Ended(ended) if ended.end == End::Stopped && wait.patient => None,
+        OwnState::Ended(ended) => {
             let since = status::at_a_glance(mailbox, &wait.child).since.map_or(since_created, time::since);
             Some((ended.end.word(), since.min(since_created)))
         }
-        Own::Unknown => Some(("was never started", since_created)),
+        OwnState::Unknown => Some(("was never started", since_created)),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{self, Status};
 use crate::surface::live::{self, Picture};
-use crate::surface::relaunch::table;
+use crate::surface::relaunch::status::table;
 
 struct Table<'a> {
     mailbox: &'a Mailbox,

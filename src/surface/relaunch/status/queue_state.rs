@@ -8,7 +8,7 @@ use crate::watch::summary::{self, Queue};
 use crate::{config, time};
 
 /// Everything at a glance.
-pub fn show(mailbox: &Mailbox, json: bool) -> Result<u8> {
+pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     let summary = summary::of(mailbox, &config::load()?.config)?;
     if json {
         program::print_json(&summary)?;

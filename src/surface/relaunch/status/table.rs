@@ -5,7 +5,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{self, Status, View};
 use crate::surface::program;
-use crate::surface::relaunch::monitor;
+use crate::surface::relaunch::status::queue_state;
 use crate::{text, time};
 
 /// One workflow, or all that are not over.
@@ -26,7 +26,7 @@ pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<V
         Some(workflow) => vec![status::of(mailbox, workflow)?],
         None => status::open(mailbox)?,
     };
-    monitor::explain(mailbox, found.iter_mut())?;
+    queue_state::explain(mailbox, found.iter_mut())?;
     Ok(found)
 }
 

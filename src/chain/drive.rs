@@ -1,0 +1,36 @@
+//! Starting every run of one tree that can start: what the watcher does for all workflows, done once for one tree.
+
+use crate::chain::{outcome, wake, whole_tree};
+use crate::config::Config;
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::mailbox::{Folder, Mailbox};
+use crate::run::claim::record::Claimant;
+use crate::run::claim::recovery::{self, Recovered};
+use crate::run::claim::{self, ClaimAttempt};
+use crate::run::process::detach;
+
+/// Starts every run at or below a workflow that can start: wake-ups of parents, answered rounds, rounds without a supervisor.
+pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
+    for workflow in whole_tree::members(mailbox, root)? {
+        let mut runs = wake::after_change(mailbox, config, &workflow)?;
+        if mailbox.document(Folder::Answered, &workflow).exists()
+            && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
+        {
+            runs.push(claim.hand_over());
+        } else {
+            take_up(mailbox, config, &workflow)?;
+        }
+        runs.iter().try_for_each(|run| detach::start(mailbox, run))?;
+    }
+    Ok(())
+}
+
+/// Starts a supervisor for a claimed round that has none.
+pub fn take_up(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<()> {
+    let Some(round) = outcome::claimed_round(mailbox, workflow) else { return Ok(()) };
+    match recovery::recover(mailbox, config, &round)? {
+        Recovered::Launch(run) | Recovered::Claimed(run) => detach::start(mailbox, &run),
+        _ => Ok(()),
+    }
+}

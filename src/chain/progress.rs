@@ -1,0 +1,52 @@
+//! Waiting for a workflow from outside: until it ends, asks a question, or the time is over.
+
+use std::time::{Duration, Instant};
+
+use crate::chain::outcome::{self, TreeState};
+use crate::disk::hints::Bell;
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::mailbox::awaits::Ended;
+use crate::mailbox::{Folder, Mailbox};
+
+/// The longest time between two looks: a file event may be lost.
+const RECHECK_EVERY: Duration = Duration::from_secs(5);
+/// The time between two looks where there are no file events.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+
+/// How far a workflow has come.
+#[derive(Debug)]
+pub enum Progress {
+    /// It has ended.
+    Ended(Ended),
+    /// Its turn is over, and a person must do something at or below it.
+    Asking,
+    /// The time is over, and it still works.
+    StillWorking,
+}
+
+/// Waits until a workflow has ended or asks, or the deadline passes. Calls `before_look` before each look.
+pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_look: impl Fn() -> Result<()>) -> Result<Progress> {
+    let mut bell = Bell::of_folder(&mailbox.folder(Folder::Running)).ok();
+    for folder in [Folder::Pending, Folder::Answered, Folder::Closed, Folder::Parked, Folder::Awaits] {
+        if let Some(bell) = &mut bell {
+            let _ = bell.also(&mailbox.folder(folder));
+        }
+    }
+    loop {
+        before_look()?;
+        match outcome::tree_state(mailbox, workflow)? {
+            TreeState::Ended(ended) => return Ok(Progress::Ended(ended)),
+            TreeState::Asking => return Ok(Progress::Asking),
+            TreeState::Working => {}
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Progress::StillWorking);
+        }
+        match &bell {
+            Some(bell) => bell.wait(left.min(RECHECK_EVERY)),
+            None => std::thread::sleep(left.min(POLL_EVERY)),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Starting a child workflow.
+//!
+//! The order is: check the limits, make the parent's await durable, make the child's first round durable, start its supervisor.
+//! A process that dies on the way leaves an await whose lock is free. The next spawn of the same task in the same round of the
+//! parent takes that await over instead of starting a second child.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::chain::bounds::{self, Bounds};
+use crate::chain::drive;
+use crate::chain::in_turn::{self, InTurn};
+use crate::chain::outcome::{self, OwnState};
+use crate::chain::progress::{self, Progress};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::mailbox::awaits::{Ended, Join};
+use crate::mailbox::documents::workflow;
+use crate::run::claim::ending::Ending;
+use crate::run::claim::task::{self, Task};
+use crate::run::money::budget::Allowance;
+use crate::run::money::day::DayBudget;
+use crate::run::process::detach;
+use crate::time;
+
+/// The run that starts a child.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Its workflow: the parent.
+    pub workflow: WorkflowId,
+    /// Its attempt, as in `ASKBOX_RUN`: `WORKFLOW/QUESTION/ATTEMPT`.
+    pub run: String,
+}
+
+/// What the child is to do.
+#[derive(Debug, Clone)]
+pub enum Instructions {
+    /// The prompt, word for word.
+    Prompt(String),
+    /// A file that the child is told to read and follow.
+    File(PathBuf),
+}
+
+/// A child to start.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The run that starts it; `None` where no run of askbox does.
+    pub caller: Option<Caller>,
+    /// What it is to do.
+    pub instructions: Instructions,
+    /// The name of an agent that is defined for the agent program.
+    pub agent: Option<String>,
+    /// The name of a model.
+    pub model: Option<String>,
+    /// With how many other children the parent is woken.
+    pub join: Join,
+    /// The child's id; a new one where it is `None`.
+    pub workflow: Option<WorkflowId>,
+    /// The folder in which the caller works.
+    pub folder: Option<PathBuf>,
+}
+
+/// A child that was started, by this call or by an earlier one that was cut off.
+#[derive(Debug)]
+#[must_use = "the parent is not woken before this is told, answered, or dropped"]
+pub struct Spawned<'a> {
+    /// The child.
+    pub child: WorkflowId,
+    /// Why no supervisor could be started. The child is durable all the same: a watcher starts one.
+    pub start_failed: Option<Error>,
+    mailbox: &'a Mailbox,
+    wait: Option<InTurn<'a>>,
+}
+
+impl Spawned<'_> {
+    /// Waits until the child ends, asks, or the time is over.
+    pub fn wait(&self, deadline: Instant) -> Result<Progress> {
+        progress::wait(self.mailbox, &self.child, deadline, || Ok(()))
+    }
+
+    /// Gives the parent its child's end through `print`; see [`InTurn::tell`].
+    pub fn tell(self, ended: &Ended, print: impl FnOnce() -> Result<()>) -> Result<()> {
+        in_turn::tell(self.wait, ended, print)
+    }
+
+    /// The caller knows the child's id and ends its turn: the parent will be woken.
+    pub fn answered(self) -> Result<()> {
+        self.wait.map_or(Ok(()), |wait| wait.answered())
+    }
+}
+
+/// Starts a child, or takes over an earlier spawn of the same task that was cut off.
+///
+/// # Errors
+/// [`Error::Conflict`] where a limit of the tree or the day's budget is reached, or where the id is taken.
+pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Result<Spawned<'a>> {
+    let child = request.workflow.clone().unwrap_or_else(WorkflowId::generate);
+    let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
+    let mut task = task(mailbox, &request, child, parent.as_ref())?;
+    let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file()));
+    let cut_off = match (&parent, id) {
+        (Some(parent), Some(id)) => InTurn::take_over(mailbox, parent, id, request.workflow.as_ref())?,
+        _ => None,
+    };
+    let (wait, begun) = match cut_off {
+        Some(cut_off) => {
+            task.workflow = cut_off.child().clone();
+            let begun = outcome::own_state(mailbox, &task.workflow)? != OwnState::Unknown;
+            if !begun {
+                check_money(mailbox, config, parent.as_ref())?;
+            }
+            (Some(cut_off), begun)
+        }
+        None => {
+            bounds::is_new(mailbox, parent.as_ref(), &task.workflow)?;
+            let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
+            if let Some(parent) = &parent {
+                bounds::depth(mailbox, bounds, parent)?;
+            }
+            check_money(mailbox, config, parent.as_ref())?;
+            let begin = |parent| InTurn::begin(mailbox, bounds, parent, &task.workflow, request.join, id);
+            (parent.as_ref().map(begin).transpose()?, false)
+        }
+    };
+    let child = task.workflow.clone();
+    let mut start_failed = None;
+    if begun {
+        drive::take_up(mailbox, config, &child)?;
+    } else {
+        let run = task::begin(mailbox, config, task).inspect_err(|_| {
+            if let Some(wait) = &wait {
+                let _ = wait.remove();
+            }
+        })?;
+        start_failed = detach::start(mailbox, &run).err();
+    }
+    Ok(Spawned { child, start_failed, mailbox, wait })
+}
+
+impl Instructions {
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Prompt(_) => None,
+        }
+    }
+}
+
+/// Whether the tree's limits and the day's budget allow another run.
+fn check_money(mailbox: &Mailbox, config: &Config, parent: Option<&WorkflowId>) -> Result<()> {
+    if let Some(parent) = parent
+        && let Some(Ending::Refused { why, .. }) = Allowance::of_tree(mailbox, config, parent)?.refusal()
+    {
+        let hint = "end your turn and say what is missing; the operator can raise the limit and go on from there";
+        return Err(Error::conflict(why, hint));
+    }
+    match DayBudget::of(mailbox, config, time::now())? {
+        DayBudget::Available => Ok(()),
+        DayBudget::Spent { until, why } => {
+            let hint = format!("nothing is launched before {}; end your turn and say what is missing", time::rfc3339(until));
+            Err(Error::conflict(why, hint))
+        }
+        // The parent's own reservation is part of this. If the child waited for it, parent and child would wait for each other.
+        DayBudget::Reserved { why } => {
+            Err(Error::conflict(why, "end your turn and say what is missing; a smaller limits.run_cost leaves room for children"))
+        }
+    }
+}
+
+/// The child's first task. The child works in the caller's folder if that lies below the parent's, otherwise in the parent's.
+fn task(mailbox: &Mailbox, request: &Request, child: WorkflowId, parent: Option<&WorkflowId>) -> Result<Task> {
+    let parents_folder = match parent {
+        Some(parent) => workflow::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
+        None => None,
+    };
+    let is_below = |folder: &Path, above: &Path| {
+        folder.canonicalize().ok().zip(above.canonicalize().ok()).is_some_and(|(folder, above)| folder.starts_with(above))
+    };
+    let cwd = match (&request.folder, parents_folder) {
+        (Some(folder), Some(parents)) if is_below(folder, &parents) => Some(folder.clone()),
+        (_, Some(parents)) => Some(parents),
+        (folder, None) => folder.clone(),
+    };
+    let mut reads = Vec::new();
+    let prompt = match &request.instructions {
+        Instructions::Prompt(prompt) => prompt.clone(),
+        Instructions::File(file) => {
+            let path = file
+                .canonicalize()
+                .map_err(|_| Error::not_found(format!("there is no file {}", file.display()), "name the file with the instructions"))?;
+            if parent.is_none() {
+                // A person named the file, so the agent may read it. A file that an agent names gets no such permission.
+                reads.push(path.clone());
+            }
+            format!("Read {} and follow its instructions.", path.display())
+        }
+    };
+    check_names(request)?;
+    Ok(Task { cwd, parent: parent.cloned(), role: request.agent.clone(), model: request.model.clone(), reads, ..Task::new(child, prompt) })
+}
+
+/// Refuses what can be no name at all. The agent program refuses names that it does not know.
+fn check_names(request: &Request) -> Result<()> {
+    let is_name = |v: &str| !v.trim().is_empty() && v.len() <= 1024 && !v.starts_with('-') && !v.contains(char::is_control);
+    let is_word = |v: &str| is_name(v) && v.len() <= 200 && v.chars().all(|c| c.is_ascii_graphic());
+    for (flag, value, is_valid) in [("--agent", &request.agent, &is_name as &dyn Fn(&str) -> bool), ("--model", &request.model, &is_word)] {
+        if value.as_deref().is_some_and(|v| !is_valid(v)) {
+            return Err(Error::usage(format!("{flag}: not a valid name"), "use the name as `claude` takes it"));
+        }
+    }
+    Ok(())
+}

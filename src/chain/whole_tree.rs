@@ -1,0 +1,71 @@
+//! Cancelling or stopping a workflow together with everything below it.
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::{Mailbox, awaits, close};
+use crate::time;
+
+pub use crate::mailbox::lineage::{ancestors, members, parent};
+
+/// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.
+/// Returns the workflows whose question was withdrawn.
+pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>) -> Result<Vec<WorkflowId>> {
+    let members = members(mailbox, root)?;
+    // Parents first: once a parent has no awaits, no child that ends can wake it.
+    for member in &members {
+        let lock = mailbox.lock(member)?;
+        for wait in awaits::of_parent(mailbox, member)? {
+            awaits::remove(mailbox, &lock, &wait.typed.child)?;
+        }
+        if workflow::read(mailbox, member)?.is_some() {
+            workflow::update(mailbox, &lock, |w| w.cancelled = Some(time::now()))?;
+        }
+    }
+    let mut withdrawn = Vec::new();
+    for member in members {
+        match close::withdraw(mailbox, &member, by, why.map(str::to_owned)) {
+            Ok(_) => withdrawn.push(member),
+            Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    audit::record(mailbox, Entry { workflow_id: Some(root.clone()), ..Entry::about("cancelled_tree") }.by(by).why(why.unwrap_or_default()));
+    Ok(withdrawn)
+}
+
+/// Stops every run at or below a workflow, each by `stop_one`. No parent is woken because its child was stopped.
+///
+/// # Errors
+/// [`Error::NotFound`] where no run was stopped. `stop_one` reports a workflow without a live run as [`Error::NotFound`] or
+/// [`Error::Conflict`]; any other error ends the walk.
+pub fn stop(mailbox: &Mailbox, root: &WorkflowId, mut stop_one: impl FnMut(&WorkflowId) -> Result<()>) -> Result<()> {
+    let members = members(mailbox, root)?;
+    ignore_stopped_children(mailbox, &members)?;
+    let mut stopped = 0;
+    // Parents first: a parent that is stopped starts no more children.
+    for member in &members {
+        match stop_one(member) {
+            Ok(()) => stopped += 1,
+            Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    if stopped == 0 {
+        return Err(Error::not_found(format!("no run at or below {root} is live"), format!("see where it stands: relaunch status {root}")));
+    }
+    Ok(())
+}
+
+/// Sets `patient` in every await of these parents: a child that is stopped has not ended, and its parent goes on waiting.
+fn ignore_stopped_children(mailbox: &Mailbox, parents: &[WorkflowId]) -> Result<()> {
+    for parent in parents {
+        let lock = mailbox.lock(parent)?;
+        for mut wait in awaits::of_parent(mailbox, parent)? {
+            wait.typed.patient = true;
+            awaits::write(mailbox, &lock, wait)?;
+        }
+    }
+    Ok(())
+}

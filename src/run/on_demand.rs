@@ -1,0 +1,68 @@
+//! What a person asks of one workflow's run: run it now, or stop it.
+
+use crate::config::Config;
+use crate::disk::Lock;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::record::{self, Run};
+use crate::run::claim::recovery::{self, Recovered};
+use crate::run::claim::{self, ClaimAttempt, Refusal};
+use crate::run::supervise::failure::Class;
+use crate::run::supervise::stop::{self, Stop};
+use crate::run::supervise::supervisor::Attempt;
+use crate::run::view::status::{self, Standing};
+
+/// What is to be done to run a workflow now.
+#[derive(Debug)]
+pub enum RunNow {
+    /// Supervise this attempt.
+    Supervise(Attempt),
+    /// Nothing: its answer was delivered before.
+    Delivered,
+    /// Nothing can be claimed.
+    Refused(Refusal),
+}
+
+/// Claims the answer of a workflow. If there is nothing to claim, goes on with a claimed round that no process supervises: one whose
+/// supervisor died, whose back-off is not over, that was stopped, or that reached a limit.
+pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    let refusal = match claim::take_to_launch(mailbox, config, workflow)? {
+        ClaimAttempt::Claimed(claim) => return Ok(RunNow::Supervise(Attempt::Taken(claim))),
+        ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
+        ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
+    };
+    match recovery::take_up(mailbox, config, workflow)? {
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return Ok(RunNow::Supervise((&*run).into())),
+        Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(RunNow::Delivered),
+        _ => {}
+    }
+    let now = status::of(mailbox, workflow)?;
+    match now.state {
+        Standing::Interrupted => {}
+        // The operator has raised the limit.
+        Standing::Parked if now.failure.is_some_and(Class::is_limit) => {}
+        _ => return Ok(RunNow::Refused(refusal)),
+    }
+    Ok(RunNow::Supervise((&recovery::retry(mailbox, workflow)?).into()))
+}
+
+/// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once; only for
+/// that is the configuration loaded. Returns the run as it ended.
+///
+/// # Errors
+/// [`Error::NotFound`] where there is nothing to stop.
+pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, request: &Stop, config: impl FnOnce() -> Result<Config>) -> Result<Run> {
+    match stop::ask(mailbox, workflow, request) {
+        Ok(run) => {
+            Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
+            record::read(mailbox, &run.round(), run.attempt)
+        }
+        Err(not_live @ Error::NotFound { .. }) => {
+            let config = config()?;
+            let why = request.request(config.limits.grace.0).why;
+            recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(not_live)
+        }
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,38 @@
+//! Noticing that the reader of our standard output has gone away, even while nothing is written.
+
+use std::io::Stdout;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::run::process::lookout::{Lookout, Source};
+
+struct Hangup<F> {
+    out: Stdout,
+    gone: F,
+}
+
+impl<F: FnMut() + Send> Source for Hangup<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.out.as_fd()]
+    }
+
+    fn is_read(&self) -> bool {
+        false
+    }
+
+    fn ready(&mut self) -> bool {
+        (self.gone)();
+        false
+    }
+}
+
+/// A source that calls `gone` once when the reader of standard output closes the pipe.
+pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn Source> {
+    Box::new(Hangup { out: std::io::stdout(), gone })
+}
+
+/// Calls `gone` from another thread when the reader of standard output closes the pipe. `None` if no pipe could be made.
+pub fn on_hangup(gone: impl FnMut() + Send + 'static) -> Option<Lookout> {
+    let mut lookout = Lookout::new().ok()?;
+    lookout.start(vec![source(gone)]);
+    Some(lookout)
+}

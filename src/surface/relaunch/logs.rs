@@ -1,0 +1,49 @@
+//! `relaunch logs` and `relaunch events`: the events of a workflow's newest run, over all its attempts, as words or as JSON Lines.
+//! Every event is printed once. Following ends with the run.
+
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Mailbox, close};
+use crate::run::claim::record;
+use crate::run::view::tail::{Next, RoundEvents};
+use crate::surface::hangup::on_hangup;
+use crate::surface::program;
+use crate::surface::relaunch::event_words::words;
+use crate::text;
+
+/// Prints the events with a `seq` greater than `since`: as words, or with `json` as they lie in `events.jsonl`. With `follow`, goes on
+/// until the run ends.
+pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
+    let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
+    // A reader that goes away ends the program, even while there is nothing to write.
+    let _lookout = follow.then(|| on_hangup(|| std::process::exit(0)));
+    loop {
+        // This is checked before the events are read, so the last look reads the last events.
+        let goes_on = follow && events.goes_on()?;
+        loop {
+            match events.read()? {
+                Next::Event(_, event) if event.seq <= since => {}
+                Next::Event(line, _) if json => program::print(&format!("{}\n", text::escape_json(&line)))?,
+                Next::Event(_, event) => program::print(&words(&event))?,
+                Next::Attempt(n) if !json => program::print(&format!("-- attempt {n}\n"))?,
+                Next::Attempt(_) => {}
+                Next::Nothing => break,
+            }
+        }
+        if !goes_on {
+            return Ok(0);
+        }
+        events.wait();
+    }
+}
+
+/// The workflow's newest round that has a run.
+fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let mut rounds = close::rounds(mailbox, workflow);
+    while let Some(found) = rounds.pop() {
+        if record::latest(mailbox, &found.round)?.is_some() {
+            return Ok(found.round);
+        }
+    }
+    Err(Error::not_found(format!("{workflow} has no run"), "see where it stands: relaunch status"))
+}

@@ -1,0 +1,41 @@
+//! What the user is told when nothing of a workflow can be claimed now.
+
+use crate::error::Error;
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::Refusal;
+use crate::run::view::status::{self, Standing};
+
+/// The refusal as an error, with a hint that fits the workflow's status.
+pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> Error {
+    let now = match status::of(mailbox, workflow) {
+        Ok(now) => now,
+        Err(e) => return e,
+    };
+    match refusal {
+        Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => {
+            Error::Waiting { message: format!("{workflow} still waits for its answer"), hint: format!("answer it: ask-answer {workflow}") }
+        }
+        Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
+            Error::conflict(format!("{workflow} is {}", now.state.word()), format!("bring it back: relaunch retry {workflow}"))
+        }
+        Refusal::NothingAnswered => Error::conflict(
+            format!("nothing of {workflow} is to be run: it is {}", now.state.word()),
+            format!("see: relaunch status {workflow}"),
+        ),
+        Refusal::MayBeUnfinished(_) => {
+            Error::Waiting { message: format!("the answer of {workflow} is being written"), hint: "try again in a few seconds".into() }
+        }
+        Refusal::EarlierRound(round) => Error::conflict(
+            format!("an earlier answer of {workflow} is being delivered ({})", round.question),
+            format!("read along: relaunch logs -f {workflow}"),
+        ),
+        Refusal::AskerRuns(round) => Error::conflict(
+            format!("the session that asked for {workflow} is still at work for {}", round.workflow),
+            format!("wait for its end: relaunch logs -f {}", round.workflow),
+        ),
+        Refusal::AwaitedInline(_) => {
+            Error::conflict(format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"), "let it have it")
+        }
+    }
+}

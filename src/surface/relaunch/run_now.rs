@@ -1,0 +1,46 @@
+//! `relaunch ID`, `relaunch run` and `relaunch retry`: one run, supervised by this process and printed as it goes.
+
+use std::path::Path;
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::recovery;
+use crate::run::claim::task::{self, Task};
+use crate::run::on_demand::{self, RunNow};
+use crate::surface::program;
+use crate::surface::relaunch::{foreground, refusals};
+
+/// `relaunch ID`: claims the answer and runs it, or goes on with a run that was stopped.
+pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    match on_demand::run_now(mailbox, &config, workflow)? {
+        RunNow::Supervise(attempt) => foreground::supervise(mailbox, config, attempt, json),
+        RunNow::Delivered => Ok(0),
+        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
+    }
+}
+
+/// `relaunch retry ID`.
+pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let run = recovery::retry(mailbox, workflow)?;
+    foreground::supervise(mailbox, config::load()?.config, (&run).into(), json)
+}
+
+/// `relaunch run FILE`.
+pub fn run_file(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let bytes = program::read_input(file, task::MAX_PROMPT as u64)?;
+    let prompt = String::from_utf8(bytes).map_err(|e| {
+        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        Error::invalid("prompt", problem, "save it as UTF-8").in_file(file)
+    })?;
+    let task = Task {
+        cwd: std::env::current_dir().ok(),
+        parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
+        ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
+    };
+    let run = task::begin(mailbox, &config, task)?;
+    foreground::supervise(mailbox, config, (&run).into(), json)
+}

@@ -1,0 +1,149 @@
+//! `relaunch spawn` and `relaunch resume`: an agent calls them in its Bash tool to start another agent and to get its result.
+//!
+//! Standard output holds exactly one of these: the other agent's final text, a signal on a line of its own, or one line that says
+//! how the other agent ended without a result.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::agent::chain_signals::{Signal, quoted};
+use crate::chain::in_turn::{self, InTurn};
+use crate::chain::progress::Progress;
+use crate::chain::resume::{self, Resumed};
+use crate::chain::spawn::{self, Caller, Instructions, Request};
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::mailbox::awaits::{End, Ended, Join};
+use crate::run::claim::task::MAX_PROMPT;
+use crate::run::process::launch::BASH_TIMEOUT;
+use crate::surface::program;
+use crate::{config, document, text, time};
+
+/// The longest default wait. Claude Code's Bash tool ends a command after ten minutes at most.
+const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
+/// The default timeout of Claude Code's Bash tool.
+const DEFAULT_BASH_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The arguments of `relaunch spawn`.
+#[derive(Debug, Default)]
+pub struct Spawn {
+    /// The file with the instructions, or `-` for a prompt on standard input.
+    pub file: Option<PathBuf>,
+    /// The prompt itself.
+    pub prompt: Option<String>,
+    /// The name of a defined agent.
+    pub agent: Option<String>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// How long to wait, such as `2m`.
+    pub timeout: Option<String>,
+    /// Print the child's id and do not wait.
+    pub background: bool,
+    /// Wake the parent as soon as this child has ended, without waiting for its other children.
+    pub join_any: bool,
+    /// The child's id.
+    pub workflow: Option<WorkflowId>,
+}
+
+/// `relaunch spawn`.
+pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let deadline = Instant::now() + wait_limit(args.timeout.as_deref())?;
+    let request = Request {
+        caller: caller()?,
+        instructions: instructions(args.file, args.prompt)?,
+        agent: args.agent,
+        model: args.model,
+        join: if args.join_any { Join::Any } else { Join::All },
+        workflow: args.workflow,
+        folder: std::env::current_dir().ok(),
+    };
+    let mut spawned = spawn::spawn(mailbox, &config, request)?;
+    if let Some(e) = spawned.start_failed.take() {
+        program::complain(&e);
+    }
+    if args.background {
+        program::print_value(spawned.child.as_str())?;
+        spawned.answered()?;
+        return Ok(0);
+    }
+    match spawned.wait(deadline)? {
+        Progress::Ended(ended) => {
+            spawned.tell(&ended, || print(&ended, json))?;
+            Ok(exit_status(&ended))
+        }
+        Progress::Asking | Progress::StillWorking => {
+            print_signal(&Signal::PendStarted(spawned.child.clone()))?;
+            // If this process is killed before the next line, a repeated call finds the same child and prints the same.
+            spawned.answered()?;
+            Ok(0)
+        }
+    }
+}
+
+/// `relaunch resume ID`.
+pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let deadline = Instant::now() + wait_limit(timeout)?;
+    match resume::resume(mailbox, &config, workflow, deadline)? {
+        Resumed::Ended(ended) => {
+            // A parent that gets the result here need not be woken for it.
+            let wait = caller()?.map(|caller| InTurn::of(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
+            in_turn::tell(wait, &ended, || print(&ended, json))?;
+            Ok(exit_status(&ended))
+        }
+        Resumed::WaitsAgain => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
+        Resumed::Ongoing => print_signal(&Signal::PendOngoing).map(|()| 0),
+    }
+}
+
+/// The run of askbox in which this program was called, if any. Only its workflow can be woken.
+fn caller() -> Result<Option<Caller>> {
+    let Some(workflow) = program::workflow_from_env("ASKBOX_WORKFLOW_ID")? else { return Ok(None) };
+    let run = program::env("ASKBOX_RUN").filter(|run| run.starts_with(&format!("{workflow}/")));
+    Ok(run.map(|run| Caller { workflow, run }))
+}
+
+fn instructions(file: Option<PathBuf>, prompt: Option<String>) -> Result<Instructions> {
+    match (file, prompt) {
+        (None, Some(prompt)) => Ok(Instructions::Prompt(prompt)),
+        (Some(file), None) if file == Path::new("-") => program::read_stdin_text(MAX_PROMPT as u64).map(Instructions::Prompt),
+        (Some(file), None) => Ok(Instructions::File(file)),
+        _ => Err(Error::usage("the child has no instructions", "relaunch spawn FILE.md, or relaunch spawn --prompt TEXT")),
+    }
+}
+
+/// How long to wait: `--timeout`, else nine tenths of the time that the Bash tool around this call gives it.
+fn wait_limit(given: Option<&str>) -> Result<Duration> {
+    if let Some(given) = given {
+        return time::parse_duration(given, "timeout").map_err(|e| program::of_flag("--timeout", e));
+    }
+    let configured = program::env(BASH_TIMEOUT).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+    let bash = configured.or_else(|| program::env("CLAUDECODE").map(|_| DEFAULT_BASH_TIMEOUT));
+    Ok(bash.map_or(MAX_WAIT, |limit| (limit / 10 * 9).min(MAX_WAIT)))
+}
+
+fn print_signal(signal: &Signal) -> Result<()> {
+    program::print(&format!("{signal}\n"))
+}
+
+/// Prints how a workflow ended. A closed pipe is an error here: a reader that is gone was not told.
+fn print(ended: &Ended, json: bool) -> Result<()> {
+    let words = if json {
+        text::escape_json(&String::from_utf8_lossy(&document::to_json(ended)?))
+    } else if ended.end == End::Finished {
+        quoted(&ended.text)
+    } else {
+        format!("{} ({}): {}", ended.end.word(), ended.workflow_id, text::one_line(&ended.text))
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{words}").and_then(|()| out.flush()).map_err(|e| {
+        Error::failed(format!("cannot write to standard output: {e}"), format!("print it again: relaunch resume {}", ended.workflow_id))
+    })
+}
+
+fn exit_status(ended: &Ended) -> u8 {
+    u8::from(ended.end != End::Finished)
+}

@@ -1,0 +1,77 @@
+//! `relaunch stop`: asks a run to stop, waits for its end, and prints what it had.
+
+use crate::agent::events::EventKind;
+use crate::chain::whole_tree;
+use crate::config;
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::record::{Run, State};
+use crate::run::on_demand;
+use crate::run::supervise::stop::Stop;
+use crate::run::view::tail::Lines;
+use crate::surface::program;
+use crate::text;
+use crate::time::{self, Span};
+
+/// The flags of `relaunch stop`.
+#[derive(Debug, Clone, Copy)]
+pub struct Flags<'a> {
+    /// How long the tool call in flight may take, such as `30s`.
+    pub grace: Option<&'a str>,
+    /// Ask the agent for a report before it ends.
+    pub report: bool,
+    /// Do not wait for the tool call in flight.
+    pub now: bool,
+}
+
+/// `relaunch stop --tree ID`.
+pub fn stop_tree(mailbox: &Mailbox, root: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+    whole_tree::stop(mailbox, root, |workflow| stop(mailbox, workflow, flags, json).map(drop)).map(|()| 0)
+}
+
+/// `relaunch stop ID`. Prints the run's last event as JSON, or what the agent had in words.
+pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+    let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
+    let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now };
+    let run = on_demand::stop(mailbox, workflow, &request, || Ok(config::load()?.config))?;
+    if json {
+        print_last_event(mailbox, &run)?;
+    } else {
+        print_in_words(mailbox, workflow, &run)?;
+    }
+    Ok(0)
+}
+
+fn print_in_words(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<()> {
+    let how = match run.state {
+        State::Interrupted => format!("stopped {workflow}; go on with: relaunch {workflow}"),
+        State::Delivered => format!("{workflow} had ended by itself"),
+        _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
+    };
+    program::print_words(&format!("{how}\n"))?;
+    let mut lines = events(mailbox, run);
+    while let Some((_, event)) = lines.next_event()? {
+        if let EventKind::Interrupted { text, report, .. } = event.kind {
+            program::print_words(&format!("{}\n", report.unwrap_or(text)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the `interrupted` event, or the result of a run that ended before it was stopped.
+fn print_last_event(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let mut lines = events(mailbox, run);
+    let mut last = None;
+    while let Some((line, event)) = lines.next_event()? {
+        if matches!(event.kind, EventKind::Interrupted { .. } | EventKind::Result { .. } | EventKind::Parked { .. }) {
+            last = Some(line);
+        }
+    }
+    let line = last.unwrap_or_else(|| r#"{"type":"interrupted","text":"","tool_calls":[],"files_touched":[]}"#.into());
+    program::print(&format!("{}\n", text::escape_json(&line)))
+}
+
+fn events(mailbox: &Mailbox, run: &Run) -> Lines {
+    Lines::of(run.folder(mailbox).join("events.jsonl"))
+}

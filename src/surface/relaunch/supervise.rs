@@ -1,0 +1,60 @@
+//! The hidden `relaunch supervise`: the process that a watcher or a spawn starts to own one run.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::disk;
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::record;
+use crate::run::process::{detach, processes};
+use crate::run::supervise::supervisor::{self, Attempt};
+use crate::surface::relaunch::stop_signals;
+use crate::{config, time};
+
+/// How long a detached supervisor ignores SIGTERM, SIGINT and SIGHUP. A program that ends the process tree in which the supervisor
+/// was started may still send it one. A request to stop its run comes as a file instead.
+const IGNORE_SIGNALS_FOR: Duration = Duration::from_secs(2);
+
+/// Supervises one attempt, in a session of its own so that no terminal ends it. `detached_by`: the process that detached this one
+/// and is about to end.
+pub fn supervise(mailbox: &Mailbox, round: RoundId, attempt: u32, detached_by: Option<u32>) -> Result<u8> {
+    let log = detach::log(mailbox, &round, attempt);
+    detach::log_panics(log.clone());
+    supervise_here(mailbox, Attempt::Recorded { round, attempt }, detached_by).inspect_err(|e| {
+        let _ = disk::append(&log, format!("{} error: {e}\n", time::rfc3339(time::now())).as_bytes());
+    })
+}
+
+fn supervise_here(mailbox: &Mailbox, attempt: Attempt, detached_by: Option<u32>) -> Result<u8> {
+    // This fails only if the process leads its group already, as a shell's child may. Then it needs no new session.
+    let _ = rustix::process::setsid();
+    let ignore_until = detached_by.map(wait_until_orphaned);
+    let config = config::load()?.config;
+    let grace = config.limits.grace.0;
+    processes::adopt_orphans();
+    let stop_by = |stopper| stop_signals::catch(stopper, grace, ignore_until).into_iter().collect();
+    supervisor::supervise(mailbox, &config, attempt, &mut |_| {}, stop_by)?;
+    Ok(0)
+}
+
+/// Waits until `parent` has ended and this process is an orphan. Returns the time until which Unix signals are ignored.
+fn wait_until_orphaned(parent: u32) -> Instant {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::default());
+    let is_child = || rustix::process::getppid().is_some_and(|p| u32::try_from(p.as_raw_nonzero().get()) == Ok(parent));
+    let deadline = Instant::now() + IGNORE_SIGNALS_FOR;
+    while is_child() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Instant::now() + IGNORE_SIGNALS_FOR
+}
+
+/// `relaunch supervise --detach`: starts the supervisor and ends, which makes the supervisor an orphan.
+pub fn detach(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<u8> {
+    let _ = rustix::process::setsid();
+    let run = record::read(mailbox, round, attempt)?;
+    let mut command = detach::command(mailbox, &run)?;
+    command.arg("--from").arg(std::process::id().to_string());
+    command.spawn().map(|_| 0).map_err(|e| detach::failed(&e))
+}

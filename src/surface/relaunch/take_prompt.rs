@@ -1,0 +1,37 @@
+//! `relaunch prompt ID`: claims the answer and prints the resume prompt, for a main agent that starts its own subagent.
+
+use serde::Serialize;
+
+use crate::config;
+use crate::error::Result;
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::Mailbox;
+use crate::run::claim::record::Claimant;
+use crate::run::claim::{self, ClaimAttempt};
+use crate::run::process::prompt;
+use crate::surface::program;
+use crate::surface::relaunch::refusals;
+
+#[derive(Serialize)]
+struct Prompt<'a> {
+    workflow_id: &'a WorkflowId,
+    question_id: QuestionId,
+    prompt: &'a str,
+}
+
+/// Prints the prompt. The round is delivered once it is printed.
+pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let config = config::load()?.config;
+    let claim = match claim::claim(mailbox, &config, workflow, Claimant::Prompt)? {
+        ClaimAttempt::Claimed(claim) => claim,
+        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+    };
+    let text = prompt::message(mailbox, &config, &claim.document.typed, &claim.run)?;
+    if json {
+        program::print_json(&Prompt { workflow_id: workflow, question_id: claim.run.question_id, prompt: &text })?;
+    } else {
+        program::print_value(text.trim_end())?;
+    }
+    claim.delivered(mailbox, "relaunch prompt")?;
+    Ok(0)
+}
