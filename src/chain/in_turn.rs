@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::{self, Await, Ended, Join};
 use crate::mailbox::{Mailbox, WorkflowLock};
-use crate::run::claim::task::Task;
+use crate::run::task::Task;
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;

@@ -10,7 +10,7 @@ use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, Question, intake, list};
 use crate::run::claim::record::{self, Claimant, Run, State};
 use crate::run::supervise::failure::Class;
-use crate::run::view::tail::Lines;
+use crate::run::view::tail::EventTail;
 use crate::time::Time;
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
@@ -164,7 +164,7 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
 
 /// The agent's final text, from the events: the run's record holds only its beginning.
 fn final_text(mailbox: &Mailbox, run: &Run) -> String {
-    let mut lines = Lines::of(run.folder(mailbox).join("events.jsonl"));
+    let mut lines = EventTail::of(run.folder(mailbox).join("events.jsonl"));
     let mut last = None;
     while let Ok(Some((_, event))) = lines.next_event() {
         if let EventKind::Result { is_error: false, text, .. } = event.kind {

@@ -19,10 +19,10 @@ use crate::mailbox::Mailbox;
 use crate::mailbox::awaits::{Ended, Join};
 use crate::mailbox::documents::workflow;
 use crate::run::claim::ending::Ending;
-use crate::run::claim::task::{self, Task};
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
 use crate::run::process::detach;
+use crate::run::task::{self, Task};
 use crate::time;
 
 /// The run that starts a child.

@@ -8,8 +8,10 @@
 //! ```
 
 pub mod claim;
+pub mod delegated;
 pub mod money;
 pub mod on_demand;
 pub mod process;
 pub mod supervise;
+pub mod task;
 pub mod view;

@@ -37,7 +37,6 @@ pub mod plan;
 pub mod record;
 pub mod recovery;
 mod stages;
-pub mod task;
 
 pub use choose::{ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};
 pub(crate) use stages::make_durable;

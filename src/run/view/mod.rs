@@ -1,6 +1,9 @@
-//! Looking at runs: where they stand, what they do, what they said.
+//! Views of runs. They read the mailbox and change nothing.
+//!
+//! - [`tail`]: the events of a run, while they are written
+//! - [`activity`]: what a run does now, derived from its events
+//! - [`status`]: where the newest round of each workflow stands
 
-pub mod live;
+pub mod activity;
 pub mod status;
-pub mod stream;
 pub mod tail;

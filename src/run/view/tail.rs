@@ -1,5 +1,5 @@
-//! Reading events while they are written: whole lines of a growing file, and all attempts of a round one after the other. Every
-//! event comes once, in order; a line that is being written is waited for.
+//! Reads events while they are written: [`EventTail`] one attempt's file, [`RoundEvents`] all attempts of a round, one after the
+//! other. Every event comes once, in order. A line comes only when it is complete.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,29 +14,29 @@ use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::claim::record;
 
-/// The longest time between two looks: file events are hints, and one may be lost.
-const LOOK: Duration = Duration::from_secs(60);
-/// The same on a filesystem without events.
-const POLL: Duration = Duration::from_millis(500);
-/// A line that is longer is none of ours.
-const LINE: usize = 2 * crate::agent::events::LINE_LIMIT;
+/// The longest sleep if file events are available: one may be lost.
+const RECHECK_EVERY: Duration = Duration::from_secs(60);
+/// The sleep if no file events are available.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The buffer that is kept between two lines, in bytes.
+const KEPT_BUFFER: usize = 2 * crate::agent::events::LINE_LIMIT;
 
-/// Whole lines of a file that grows, and that may not exist yet.
+/// Reads the complete lines of a growing `events.jsonl`. The file may not exist yet.
 #[derive(Debug)]
-pub struct Lines {
+pub struct EventTail {
     path: PathBuf,
     reader: Option<BufReader<File>>,
     partial: Vec<u8>,
 }
 
-impl Lines {
-    /// From the file's beginning.
+impl EventTail {
+    /// Starts at the beginning of the file.
     #[must_use]
     pub fn of(path: PathBuf) -> Self {
         Self { path, reader: None, partial: Vec::new() }
     }
 
-    /// The next whole line that is there, without its end.
+    /// The next complete line, without its newline. `None` if there is none yet.
     pub fn next_line(&mut self) -> Result<Option<String>> {
         if self.reader.is_none() {
             match File::open(&self.path) {
@@ -45,19 +45,19 @@ impl Lines {
             }
         }
         let Some(reader) = &mut self.reader else { return Ok(None) };
-        // Where the file ends now it may go on later: the reader asks the file again each time.
+        // At the end of the file the reader returns what there is; the next call continues there.
         reader.read_until(b'\n', &mut self.partial).io("read", &self.path)?;
         if self.partial.last() == Some(&b'\n') {
             self.partial.pop();
             let line = String::from_utf8_lossy(&self.partial).into_owned();
             self.partial.clear();
-            self.partial.shrink_to(LINE);
+            self.partial.shrink_to(KEPT_BUFFER);
             return Ok(Some(line));
         }
         Ok(None)
     }
 
-    /// The next event that is there; what is none is left out.
+    /// The next event, as its line and parsed. `None` if there is none yet. Lines that are not events are skipped.
     pub fn next_event(&mut self) -> Result<Option<(String, Event)>> {
         while let Some(line) = self.next_line()? {
             if let Ok(event) = serde_json::from_str(&line) {
@@ -68,35 +68,35 @@ impl Lines {
     }
 }
 
-/// The events of a round, over all its attempts.
+/// The events of a round, of all its attempts.
 #[derive(Debug)]
 pub struct RoundEvents<'a> {
     mailbox: &'a Mailbox,
     round: RoundId,
     attempt: u32,
-    lines: Lines,
-    /// Of the folder with the attempts, and of the attempt that is read.
+    tail: EventTail,
+    /// Watches the folder of the attempts and the attempt that is read.
     bell: Option<Bell>,
 }
 
-/// What comes next.
+/// What [`RoundEvents::read`] returns.
 #[derive(Debug)]
 pub enum Next {
-    /// An event, as its line and as what that means.
+    /// An event, as its line and parsed.
     Event(String, Box<Event>),
-    /// From here on it is this attempt's.
+    /// The events after this belong to this attempt.
     Attempt(u32),
-    /// Nothing more is there now.
+    /// There are no more events now.
     Nothing,
 }
 
 impl<'a> RoundEvents<'a> {
-    /// From the first attempt on. With `follow`, [`RoundEvents::wait`] can be called.
+    /// Starts at the first attempt. With `follow`, [`RoundEvents::wait`] is woken by file events.
     #[must_use]
     pub fn of(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
-        // Only who waits needs it: to take it down again lasts longer than to read all there is.
+        // Not without `follow`: closing the watch takes longer than reading all events.
         let bell = if follow { Bell::of_folder(&mailbox.runs_of(&round)).ok() } else { None };
-        let mut events = Self { mailbox, lines: Lines::of(PathBuf::new()), round, attempt: 0, bell };
+        let mut events = Self { mailbox, tail: EventTail::of(PathBuf::new()), round, attempt: 0, bell };
         events.go_to(1);
         events
     }
@@ -105,24 +105,24 @@ impl<'a> RoundEvents<'a> {
         let folder = record::folder(self.mailbox, &self.round, attempt);
         self.attempt = attempt;
         if let Some(bell) = &mut self.bell {
-            // Not there yet: its coming rings as well.
+            // If the attempt does not exist yet, the watch of its parent folder reports its creation.
             let _ = bell.also(&folder);
         }
-        self.lines = Lines::of(folder.join("events.jsonl"));
+        self.tail = EventTail::of(folder.join("events.jsonl"));
     }
 
-    /// The attempt that is read.
+    /// The number of the attempt that is read.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// What comes next, without waiting.
+    /// The next event or attempt. Does not wait.
     pub fn read(&mut self) -> Result<Next> {
-        // Looked at before the file: once the next attempt exists, nobody writes to this one any more.
+        // Checked before the file is read: once the next attempt exists, nothing writes to this one.
         let next = record::folder(self.mailbox, &self.round, self.attempt + 1);
         let is_last = !next.exists();
-        match self.lines.next_event()? {
+        match self.tail.next_event()? {
             Some((line, event)) => Ok(Next::Event(line, Box::new(event))),
             None if is_last => Ok(Next::Nothing),
             None => {
@@ -132,24 +132,23 @@ impl<'a> RoundEvents<'a> {
         }
     }
 
-    /// Whether the round may still go on: a run is live, or its next attempt comes. What is there to be read after this said no
-    /// is all there will be.
+    /// Whether more events may come: a run is live, or another attempt follows. After `false`, [`read`](Self::read) what is left.
     pub fn goes_on(&self) -> Result<bool> {
         Ok(self.mailbox.round(Folder::Running, &self.round).exists() || Lock::is_held(&record::lock_path(self.mailbox, &self.round))?)
     }
 
-    /// Sleeps until something may have changed: an event, the end of a run, another attempt.
+    /// Sleeps until there may be something new: an event, the end of a run, another attempt.
     pub fn wait(&mut self) {
         match &mut self.bell {
             Some(bell) => {
-                // Where the attempt's folder has come only now.
+                // The attempt's folder was created only now.
                 let folder = record::folder(self.mailbox, &self.round, self.attempt);
                 if !bell.hears(&folder) && bell.also(&folder).is_ok() {
                     return;
                 }
-                bell.wait(LOOK);
+                bell.wait(RECHECK_EVERY);
             }
-            None => std::thread::sleep(POLL),
+            None => std::thread::sleep(POLL_EVERY),
         }
     }
 }
@@ -160,19 +159,19 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_line_that_is_being_written_is_waited_for_and_no_character_is_cut() {
+    fn a_line_comes_only_when_it_is_complete_and_no_character_is_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
-        let mut lines = Lines::of(path.clone());
-        assert_eq!(lines.next_line().unwrap(), None);
+        let mut tail = EventTail::of(path.clone());
+        assert_eq!(tail.next_line().unwrap(), None);
         let mut file = File::create(&path).unwrap();
         let text = "one é two\nthree\n";
         let mut read = Vec::new();
         for byte in text.as_bytes() {
             file.write_all(&[*byte]).unwrap();
-            read.extend(lines.next_line().unwrap());
+            read.extend(tail.next_line().unwrap());
         }
         assert_eq!(read, ["one é two", "three"]);
-        assert_eq!(lines.next_line().unwrap(), None);
+        assert_eq!(tail.next_line().unwrap(), None);
     }
 }

@@ -12,7 +12,7 @@ use crate::run::claim::record::{Run, State};
 use crate::run::process::processes;
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::supervisor::{self, Attempt, Stopper};
-use crate::run::view::tail::Lines;
+use crate::run::view::tail::EventTail;
 use crate::surface::hangup;
 use crate::surface::relaunch::{event_words, stop_signals};
 use crate::{text, time};
@@ -30,7 +30,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
     let (stoppable, stopper) = mpsc::sync_channel::<Stopper>(2);
     let (progress, printed) = mpsc::channel();
     // A thread of its own prints, and it reads the events from their file: a slow reader delays neither the agent nor a stop.
-    let lines = Lines::of(attempt.folder(mailbox).join("events.jsonl"));
+    let lines = EventTail::of(attempt.folder(mailbox).join("events.jsonl"));
     let printer = std::thread::spawn(move || {
         let is_complete = print_all(lines, json, &rings, &progress).is_ok();
         // The reader is gone, so the run is stopped; its events are still recorded.
@@ -65,7 +65,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
     ended(supervised?)
 }
 
-fn print_all(mut lines: Lines, json: bool, rings: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
+fn print_all(mut lines: EventTail, json: bool, rings: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
     let mut out = std::io::stdout();
     loop {
         // This is checked before the file is read: a file that is read after its last writer ended is read completely.

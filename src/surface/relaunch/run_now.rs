@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::claim::recovery;
-use crate::run::claim::task::{self, Task};
 use crate::run::on_demand::{self, RunNow};
+use crate::run::task::{self, Task};
 use crate::surface::program;
 use crate::surface::relaunch::{foreground, refusals};
 

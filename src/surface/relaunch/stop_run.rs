@@ -9,7 +9,7 @@ use crate::mailbox::Mailbox;
 use crate::run::claim::record::{Run, State};
 use crate::run::on_demand;
 use crate::run::supervise::stop::Stop;
-use crate::run::view::tail::Lines;
+use crate::run::view::tail::EventTail;
 use crate::surface::program;
 use crate::text;
 use crate::time::{self, Span};
@@ -72,6 +72,6 @@ fn print_last_event(mailbox: &Mailbox, run: &Run) -> Result<()> {
     program::print(&format!("{}\n", text::escape_json(&line)))
 }
 
-fn events(mailbox: &Mailbox, run: &Run) -> Lines {
-    Lines::of(run.folder(mailbox).join("events.jsonl"))
+fn events(mailbox: &Mailbox, run: &Run) -> EventTail {
+    EventTail::of(run.folder(mailbox).join("events.jsonl"))
 }

@@ -4,14 +4,14 @@ use super::*;
 use askbox::config::{Config, Runner};
 use askbox::mailbox::Mailbox;
 use askbox::run::claim::record::{self, Run, State};
-use askbox::run::claim::task;
+use askbox::run::delegated::DelegatedRun;
 use askbox::run::process::launch;
-use askbox::run::view::stream::Stream;
+use askbox::run::task;
 use serde_json::json;
 
-/// A stream of a task of these steps. Everything that the tests' own environment must not decide is set in the runner.
+/// A delegated run of a task with these steps. Everything that the tests' own environment must not decide is set in the runner.
 #[track_caller]
-fn stream(service: &Service, steps: &Value) -> (Mailbox, Run, Stream) {
+fn stream(service: &Service, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
     launch::relaunch_is(env!("CARGO_BIN_EXE_relaunch"));
     let mailbox = Mailbox::open_or_create(service.mailbox()).expect("a mailbox");
     let mut config = Config::default();
@@ -25,7 +25,7 @@ fn stream(service: &Service, steps: &Value) -> (Mailbox, Run, Stream) {
     let prompt = format!("The task of the walnut. @@{steps}");
     let task = task::Task { cwd: Some(service.home.work()), ..task::Task::new("w".parse().expect("an id"), prompt) };
     let run = task::begin(&mailbox, &config, task).expect("a claim");
-    let stream = Stream::start(mailbox.clone(), config, run.clone());
+    let stream = DelegatedRun::start(mailbox.clone(), config, run.clone());
     (mailbox, run, stream)
 }
 

@@ -1,5 +1,6 @@
-//! A run without a question: `relaunch run` gives an agent a prompt, as a workflow of its own. From there on it is a round like
-//! any other: it is delivered, retried, stopped, recovered and parked in the same way.
+//! A task: a run that begins with a prompt instead of an answered question (`relaunch run`, `relaunch spawn`). It is a round of a
+//! workflow like any other, but is created in `running/`, already claimed; it is delivered, retried, stopped, recovered and parked
+//! in the same way.
 
 use crate::config::Config;
 use crate::disk::{self, Lock, Placed};
@@ -13,37 +14,42 @@ use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::claim::plan;
 use crate::run::claim::record::{self, Claimant, Run};
 
-/// The longest prompt, in bytes: the agent's CLI takes 2 MB, and the document around it has its own limit.
+/// The longest prompt, in bytes. Half of the largest question document, which contains it.
 pub const MAX_PROMPT: usize = (MAX_QUESTION as usize) / 2;
 
-/// What an agent is to do.
+/// A prompt for an agent, and how to run it.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// Under which id.
+    /// The id of the task's workflow.
     pub workflow: WorkflowId,
-    /// The prompt, word for word.
+    /// The prompt, sent unchanged.
     pub prompt: String,
-    /// Where.
+    /// The folder in which the agent runs.
     pub cwd: Option<std::path::PathBuf>,
-    /// In whose run it was started.
+    /// The workflow whose run started the task.
     pub parent: Option<WorkflowId>,
-    /// As which of the agents that are defined for `claude`.
+    /// The agent definition that the session runs as.
     pub role: Option<String>,
-    /// With which model.
+    /// The model.
     pub model: Option<String>,
-    /// Files that the prompt names: the agent may read them.
+    /// Files that the agent may read without permission; the prompt names them.
     pub reads: Vec<std::path::PathBuf>,
 }
 
 impl Task {
-    /// A prompt, and nothing else said.
+    /// A task with defaults for everything but the prompt.
     #[must_use]
     pub fn new(workflow: WorkflowId, prompt: impl Into<String>) -> Self {
         Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new() }
     }
 }
 
-/// Makes the task durable, claimed by the caller, who supervises it. If the caller dies, recovery goes on with it.
+/// Writes the task to the mailbox, durably, and claims it for the caller, who supervises the returned attempt. If the caller dies,
+/// recovery launches the attempt.
+///
+/// # Errors
+/// [`Error::Usage`] for an empty prompt, [`Error::Invalid`] for a prompt over [`MAX_PROMPT`], [`Error::Conflict`] if the workflow has
+/// a round in `running/`.
 pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     if task.prompt.trim().is_empty() {
         return Err(Error::usage("the prompt is empty", "name a file with the prompt, or `-` for standard input"));
@@ -78,7 +84,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     run.model = task.model.or(run.model);
     disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
-    // The attempt first: once the document lies in running/, recovery may find it.
+    // The attempt first: as soon as the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;
     workflow::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());

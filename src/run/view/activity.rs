@@ -1,4 +1,4 @@
-//! What a run is doing right now, derived from its events; the one place where that is decided.
+//! What a run does now, derived from its events.
 
 use std::fmt;
 
@@ -6,53 +6,51 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::agent::events::{Event, EventKind, Tokens};
 
-/// What a run is doing.
+/// What a run does now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LiveState {
-    /// Launched; no session yet.
+    /// The agent was launched; its session has not begun.
     #[default]
     Starting,
-    /// The model works.
+    /// The model generates.
     Thinking,
-    /// The tool that was called last and has not answered.
+    /// A tool call is in flight; of several, the last.
     Tool {
-        /// The tool.
+        /// The tool's name.
         name: String,
         /// When it was called.
         since: DateTime<Utc>,
     },
     /// The agent waits before it calls its API again.
     Throttled {
-        /// HTTP status; absent when there was no response.
+        /// The HTTP status; `None` without a response.
         status: Option<u16>,
-        /// Which retry comes next, from 1.
+        /// The number of the next retry, from 1.
         retry: u32,
-        /// How long it waits, in milliseconds.
+        /// The wait before it, in milliseconds.
         delay_ms: u64,
     },
-    /// Nothing has come from the agent since then.
+    /// The agent sends nothing.
     Silent {
-        /// When its last sign of life came.
+        /// When it last sent something.
         since: DateTime<Utc>,
     },
-    /// A question of the run waits for its answer.
+    /// The run has posted a question that waits for its answer.
     Asking,
-    /// The last turn ended by itself.
+    /// The last turn ended without being stopped.
     Finished,
-    /// It was stopped.
+    /// The run was stopped.
     Interrupted,
-    /// It waits for somebody to retry it.
+    /// The run is parked until it is retried by hand.
     Parked,
 }
 
 impl LiveState {
-    /// The state in words at that moment: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
+    /// The state in words, with ages as of `now`: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
     pub fn at(&self, now: DateTime<Utc>) -> impl fmt::Display {
         Shown { state: self, now }
     }
-}
 
-impl LiveState {
     /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -77,7 +75,7 @@ struct Shown<'a> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A clock that was set back must not show a negative age.
+        // No negative ages if the clock was set back.
         let age = |since: &DateTime<Utc>| (self.now - since).num_seconds().max(0);
         match self.state {
             LiveState::Starting => f.write_str("starting"),
@@ -100,10 +98,10 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Tool calls remembered as unanswered; more at once are not expected.
+/// The largest number of unanswered tool calls that are remembered.
 const OPEN_CALLS: usize = 256;
 
-/// The live view of a run: apply its events in order, from the first or from any later one.
+/// Folds the events of a run into what it does now. Apply them in order, from the first or any later one on.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
     state: LiveState,
@@ -172,7 +170,7 @@ impl Live {
             EventKind::Interrupted { .. } => LiveState::Interrupted,
             EventKind::Parked { .. } => LiveState::Parked,
             EventKind::Thinking { .. } => self.working(),
-            // A sign of life, but not of what it does.
+            // It says that the agent lives, but not what it does.
             EventKind::Raw { .. } if matches!(self.state, LiveState::Silent { .. }) => self.working(),
             EventKind::Raw { .. } | EventKind::Note { .. } | EventKind::Permission { .. } | EventKind::Unknown => return,
         };
@@ -186,7 +184,7 @@ impl Live {
         }
     }
 
-    /// From here on the events are another attempt's.
+    /// Call this before the first event of another attempt.
     pub fn new_attempt(&mut self) {
         self.state = LiveState::Starting;
         self.session_id = None;
@@ -194,13 +192,13 @@ impl Live {
         self.asked = false;
     }
 
-    /// The tool that was called last and has not answered.
+    /// The name of the tool call in flight; of several, the last.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.open.last().map(|(_, name, _)| name.as_str())
     }
 
-    /// What the run is doing.
+    /// What the run does now.
     pub fn state(&self) -> &LiveState {
         &self.state
     }
@@ -215,17 +213,17 @@ impl Live {
         self.tokens
     }
 
-    /// US dollars of all finished turns, as far as the agent told.
+    /// US dollars of all finished turns, as far as the agent reported them.
     pub fn cost_usd(&self) -> f64 {
         self.cost_usd
     }
 
-    /// The session, once it began.
+    /// The session, once it has begun.
     pub fn session_id(&self) -> Option<&str> {
         self.session_id.as_deref()
     }
 
-    /// What the main agent said last.
+    /// The main agent's last text.
     pub fn last_words(&self) -> &str {
         &self.last_words
     }
@@ -235,7 +233,7 @@ impl Live {
 mod tests {
     use super::*;
 
-    /// Applies the events one second apart and tells the state `later` seconds after the last.
+    /// Applies the events one second apart. Returns the state in words, `later` seconds after the last event.
     fn shown(later: i64, events: &[&str]) -> String {
         let start = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
         let (mut live, mut at) = (Live::default(), start);
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn throttling_shows_status_retry_and_delay_until_the_next_sign_of_work() {
+    fn throttling_shows_status_retry_and_delay_until_the_next_event_of_work() {
         let throttled = r#"{"type":"throttled","status":529,"retry":3,"delay_ms":4210,"error":"overloaded"}"#;
         assert_eq!(shown(9, &[STARTED, throttled]), "throttled(529, retry 3, 4.2s)");
         assert_eq!(shown(0, &[STARTED, throttled, BASH]), "tool:Bash (0s)");
@@ -279,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn silence_counts_from_its_beginning_and_ends_with_any_sign_of_life() {
+    fn silence_is_counted_from_the_last_event_and_ends_with_any_event() {
         assert_eq!(shown(2, &[STARTED, SILENT]), "silent 42s");
         assert_eq!(shown(0, &[STARTED, BASH, SILENT, RAW]), "tool:Bash (2s)");
         assert_eq!(shown(0, &[SILENT, RAW]), "starting");
     }
 
     #[test]
-    fn a_run_that_asked_is_asking_also_after_its_turn_ended() {
+    fn a_run_that_posted_a_question_stays_asking_after_its_turn_ended() {
         assert_eq!(shown(0, &[STARTED, BASH, ASKED]), "asking");
         assert_eq!(shown(0, &[STARTED, BASH, ASKED, BASH_DONE, DONE]), "asking");
         let deferred = DONE.replace("completed", "tool_deferred");

@@ -1,8 +1,7 @@
-//! A run as an iterator: for a program that delegates work and reads along. Dropping it stops the run, politely, and waits
-//! until nothing of it lives.
+//! A run as an iterator over its events, for a program that delegates work to an agent.
 //!
-//! The events are read from the run's own file, at the reader's pace: a reader that is slow, or looks at nothing for an hour, holds
-//! neither the agent nor its limits back, and memory stays bounded.
+//! The events are read from the run's `events.jsonl`: a slow reader does not delay the agent or its limits, and memory stays
+//! bounded.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
@@ -14,22 +13,23 @@ use crate::mailbox::Mailbox;
 use crate::run::claim::record::Run;
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::supervisor::{self, Stopper};
-use crate::run::view::tail::Lines;
+use crate::run::view::tail::EventTail;
 
-/// The events of a run that this process supervises.
+/// A run that this process supervises, as an iterator over its events. Dropping it stops the run at the next tool boundary and waits
+/// until all of its processes have ended.
 ///
 /// ```no_run
 /// # fn main() -> askbox::Result<()> {
-/// use askbox::{config, mailbox::Mailbox, run::{stream::Stream, task}};
+/// use askbox::{config, mailbox::Mailbox, run::{delegated::DelegatedRun, task}};
 ///
 /// let mailbox = Mailbox::open_or_create("/home/me/.claude/questions")?;
 /// let config = config::load()?.config;
 /// let task = task::Task::new("fix-imports".parse()?, "Fix the imports.");
 /// let run = task::begin(&mailbox, &config, task)?;
-/// for event in Stream::start(mailbox, config, run) {
+/// for event in DelegatedRun::start(mailbox, config, run) {
 ///     println!("{event:?}");
 ///     if event.seq > 100 {
-///         break; // dropping the stream stops the agent at its next tool boundary
+///         break; // drops the iterator, which stops the agent at its next tool boundary
 ///     }
 /// }
 /// # Ok(())
@@ -37,23 +37,23 @@ use crate::run::view::tail::Lines;
 /// ```
 #[derive(Debug)]
 #[must_use = "dropping it stops the run"]
-pub struct Stream {
-    lines: Lines,
-    /// Rings for every event; ends with the run.
+pub struct DelegatedRun {
+    tail: EventTail,
+    /// Receives after every event; disconnects when the run ends.
     rings: Receiver<()>,
     stopper: Receiver<Stopper>,
     grace: std::time::Duration,
     thread: Option<JoinHandle<Result<Run>>>,
 }
 
-impl Stream {
-    /// Starts to supervise a claimed run. The agent is launched through the `relaunch` program: see
+impl DelegatedRun {
+    /// Starts to supervise a claimed run in a thread. The agent is launched through the `relaunch` program: see
     /// [`relaunch_is`](crate::run::process::launch::relaunch_is).
     pub fn start(mailbox: Mailbox, config: Config, run: Run) -> Self {
         let (ring, rings) = mpsc::sync_channel(1);
         let (stoppable, stopper) = mpsc::sync_channel(1);
         let grace = config.limits.grace.0;
-        let lines = Lines::of(run.folder(&mailbox).join("events.jsonl"));
+        let tail = EventTail::of(run.folder(&mailbox).join("events.jsonl"));
         let thread = std::thread::spawn(move || {
             let mut observe = |_: &Event| {
                 let _ = ring.try_send(());
@@ -63,10 +63,10 @@ impl Stream {
                 Vec::new()
             })
         });
-        Self { lines, rings, stopper, grace, thread: Some(thread) }
+        Self { tail, rings, stopper, grace, thread: Some(thread) }
     }
 
-    /// Waits for the end and returns the record as it is then. Events that were not read are in `events.jsonl`.
+    /// Waits for the end of the run and returns its final record. Events that were not read remain in `events.jsonl`.
     pub fn finish(mut self) -> Result<Run> {
         self.join()
     }
@@ -77,14 +77,14 @@ impl Stream {
     }
 }
 
-impl Iterator for Stream {
+impl Iterator for DelegatedRun {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
         loop {
-            // Asked before the file is read: what is there once nobody writes is all there will be.
+            // Checked before the file is read: after the run has ended nothing more is written.
             let over = matches!(self.rings.try_recv(), Err(mpsc::TryRecvError::Disconnected));
-            match self.lines.next_event() {
+            match self.tail.next_event() {
                 Ok(Some((_, event))) => return Some(event),
                 Ok(None) if !over => drop(self.rings.recv()),
                 Ok(None) | Err(_) => return None,
@@ -93,7 +93,7 @@ impl Iterator for Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for DelegatedRun {
     fn drop(&mut self) {
         if self.thread.is_some() {
             if let Ok(stopper) = self.stopper.recv() {
