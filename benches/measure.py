@@ -51,7 +51,7 @@ def gnu(name):
 
 
 class Mailbox:
-    """A new mailbox on the disk that the target folder lies on; gone at the end of all."""
+    """A new mailbox on the disk of the target folder; removed when the benchmarks end."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOM))
@@ -65,7 +65,7 @@ class Mailbox:
         (self.folder / "config.toml").write_text("")
         self.run(musl("ask-post"), "first", "-w", "first")
         self.run(musl("ask-answer"), "cancel", "first")
-        # As in one that has been in use: they are made once, and live as long as the mailbox.
+        # A mailbox in use has all lock files: they are made once and stay.
         for stripe in range(256):
             (self.root / "locks" / f"{stripe:02x}").touch(mode=0o600)
 
@@ -76,7 +76,7 @@ class Mailbox:
         return self
 
     def __exit__(self, *_):
-        # At the end of all: what was removed slows the disk down for minutes.
+        # Not now: removing many files slows the disk down for minutes.
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
 
 
@@ -107,7 +107,7 @@ class Ratio:
 
     def __init__(self, ours, base):
         self.low, _, self.high = quartiles([a / b for a, b in zip(ours.values, base.values)])
-        # Of the medians: a burst from outside hits one neighbour and not the other.
+        # The ratio of the medians: a disturbance from outside hits one of two neighbours.
         self.median = ours.median / base.median
 
     def __str__(self):
@@ -131,7 +131,7 @@ def alternate(mailbox, rounds, *programs, offset=0, fails=False):
 
 
 def instructions(mailbox, *command):
-    """Counted by callgrind: free of noise."""
+    """Instructions counted by callgrind, which have no noise."""
     line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command)]
     done = subprocess.run(line, env=mailbox.env, cwd=mailbox.folder, capture_output=True, text=True)
     return next((int(row.split()[-1]) for row in done.stderr.splitlines() if "Collected" in row), None)
@@ -143,13 +143,13 @@ def system_calls(mailbox, *command):
 
 
 def memory_of(pid):
-    """Resident KiB: all, and what is ours alone."""
+    """Resident KiB: all, and the anonymous part."""
     fields = dict(row.split(":", 1) for row in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in row)
     return int(fields["VmRSS"].split()[0]), int(fields["RssAnon"].split()[0])
 
 
 def wake_ups(pid):
-    """Of all its threads."""
+    """Context switches of all threads of a process."""
     count = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         fields = dict(row.split(":", 1) for row in (task / "status").read_text().splitlines() if ":" in row)

@@ -69,11 +69,11 @@ class Table:
 
 HEAD = """# Benchmarks
 
-`benches/run` makes this page and [the picture](benchmarks.svg). Only ratios count: absolute times of one machine drift by a third within
-an hour. So every ratio is of two programs run by turns in one go and pinned to one CPU; given are the ratio of the medians and,
-in brackets, the quartiles of the ratios of neighbours. The C programs of `benches/c` do the same durable writes with the fewest
-system calls and nothing else, linked statically with musl, as our release build is
-(`cargo build --release --target x86_64-unknown-linux-musl`).
+`benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count: the absolute times of one machine drift by a third within
+an hour. Each ratio compares two programs that ran by turns, pinned to one CPU. The page gives the ratio of the medians and,
+in brackets, the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest
+system calls and nothing else. The programs of the main column are the static release build that users install
+(`cargo build --release --target x86_64-unknown-linux-musl`); rows named "gnu build" are those of a plain `cargo build --release`.
 
 ![Ratios and their targets](benchmarks.svg)
 """
