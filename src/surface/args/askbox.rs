@@ -87,7 +87,7 @@ pub enum Command {
     ///   $ askbox init --service && systemctl --user enable --now askbox
     #[command(verbatim_doc_comment)]
     Init(Init),
-    /// Find the agents that are defined for claude, and what is wrong with their files
+    /// List the agents that are defined for claude, and the files that cannot be read
     ///
     ///   $ askbox agents list
     ///
@@ -120,12 +120,13 @@ pub struct Agents {
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum WhatOfAgents {
-    /// List the agents, and say what is wrong with which file
+    /// List the agents, and the files that cannot be read
     ///
     /// Looks at `.claude/agents/**/*.md` of the project and of the user, as claude does: the nearest folder up to the
     /// repository's root wins, and the project wins over the user. Problems go to standard error, as FILE:LINE: problem,
-    /// each with its hint. Ends with 5 where a file gives no agent although it was meant to; the others are listed all
-    /// the same. Built-in agents and those of plugins are not looked at.
+    /// each with a hint. The exit status is 5 if a file cannot be read; the other agents are listed all the same.
+    /// Claude reads some files that are not valid YAML; they are problems here. Built-in agents and those of plugins are not
+    /// listed.
     ///
     ///   $ askbox agents list
     ///

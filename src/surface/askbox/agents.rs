@@ -1,15 +1,17 @@
-//! `askbox agents`: which agents are defined for claude, and what is wrong with their files.
-
-use std::path::Path;
+//! `askbox agents`: the agents that are defined for claude, and the files that cannot be read.
 
 use serde_json::json;
 
-use crate::agent::definitions::{Agent, Catalog, Finding, LONG_DESCRIPTION, Level, tools};
+use crate::agent::definitions::agent_file::{Agent, Finding, Level, Scope};
+use crate::agent::definitions::catalog::Catalog;
 use crate::error::{Error, IoContext, Result};
 use crate::surface::args::askbox::{Agents, WhatOfAgents};
 use crate::surface::ask_answer::show;
 use crate::surface::program;
 use crate::text;
+
+/// The longest description that is printed, in bytes. A model pays for a description in every request.
+const LONG_DESCRIPTION: usize = 8 << 10;
 
 /// `askbox agents`.
 pub fn run(args: &Agents) -> Result<u8> {
@@ -49,12 +51,12 @@ fn list(catalog: &Catalog, as_json: bool) -> Result<u8> {
     Ok(status(catalog))
 }
 
-/// Some file should have given an agent and did not: that is an invalid document, for whoever checks files.
+/// The exit status for an invalid document if a file should define an agent and does not.
 fn status(catalog: &Catalog) -> u8 {
     if catalog.has_errors() { 5 } else { 0 }
 }
 
-/// The agents' names for claude's `Task` tool.
+/// Prints the Task tool.
 fn describe(catalog: &Catalog, as_json: bool) -> Result<u8> {
     catalog.problems.iter().for_each(complain);
     let words = description(&catalog.agents);
@@ -78,9 +80,8 @@ fn describe(catalog: &Catalog, as_json: bool) -> Result<u8> {
     Ok(status(catalog))
 }
 
-/// The text that makes a model know the agents.
-#[must_use]
-pub fn description(agents: &[Agent]) -> String {
+/// The Task tool's description, which tells a model the agents.
+fn description(agents: &[Agent]) -> String {
     let mut words = "Launch a new agent to handle complex tasks...\n\nAvailable agent types:".to_owned();
     for agent in agents {
         let description = agent.description.trim();
@@ -108,7 +109,7 @@ fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
     rows.extend(agent.shadows.iter().map(|s| ("in place of".into(), s.display().to_string())));
     rows.push(("model".into(), agent.model.clone().unwrap_or_else(|| "-".into())));
     rows.push(("tools".into(), tools_of(agent)));
-    // The rest as it is written, what is not known here included.
+    // The other fields as they are written, unknown ones included.
     for (key, value) in &agent.fields {
         if !["name", "description", "model", "tools"].contains(&key.as_str()) {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -130,22 +131,19 @@ fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// A file that was meant to give this agent says why it does not.
+/// The error for a name that no agent has. If a file `NAME.md` cannot be read, the error says why.
 fn missing(catalog: &Catalog, name: &str) -> Error {
-    let of_file = |file: &Path| file.file_stem().is_some_and(|stem| stem == name);
-    let is_meant = |p: &&Finding| p.level == Level::Error && (p.name.as_deref() == Some(name) || of_file(&p.file));
-    if let Some(finding) = catalog.problems.iter().find(is_meant) {
-        return Error::invalid("frontmatter", &finding.problem, &finding.fix).in_file(place(finding));
+    let is_meant = |p: &&Finding| p.level == Level::Error && p.file.file_stem().is_some_and(|stem| stem == name);
+    match catalog.problems.iter().find(is_meant) {
+        Some(finding) => Error::invalid("agent", &finding.problem, &finding.fix).in_file(place(finding)),
+        None => Error::not_found(
+            format!("no agent `{}` is defined here", text::excerpt(name, 80)),
+            "list the defined agents: askbox agents list (built-in agents and those of plugins are not included)",
+        ),
     }
-    let known: Vec<&str> = catalog.agents.iter().map(|a| a.name.as_str()).collect();
-    let hint = match tools::nearest(name, &known) {
-        Some(meant) => format!("did you mean `{meant}`? all: askbox agents list"),
-        None => "see which there are: askbox agents list; built-in agents and those of plugins are not looked at".into(),
-    };
-    Error::not_found(format!("no agent `{}` is defined here", text::excerpt(name, 80)), hint)
 }
 
-/// `FILE:LINE`, or the file alone where it is about the whole.
+/// `FILE:LINE`, or only the file if the finding is about the whole file.
 fn place(finding: &Finding) -> String {
     let file = finding.file.display();
     if finding.line == 0 { file.to_string() } else { format!("{file}:{}", finding.line) }
@@ -162,12 +160,12 @@ fn complain(finding: &Finding) {
 
 fn scope(agent: &Agent) -> &'static str {
     match agent.scope {
-        crate::agent::definitions::Scope::Project => "project",
-        crate::agent::definitions::Scope::User => "user",
+        Scope::Project => "project",
+        Scope::User => "user",
     }
 }
 
-/// As claude says it to a model.
+/// The tools in the words that claude uses towards a model.
 fn tools_of(agent: &Agent) -> String {
     let not = agent.disallowed_tools.join(", ");
     match &agent.tools {

@@ -1,12 +1,12 @@
-//! Where a project keeps its agents.
+//! The `.claude/agents` folders of a project.
 
 use std::path::{Path, PathBuf};
 
-/// The `.claude/agents` folders that count in `dir`, the nearest first: each that there is from there up to the repository's root,
-/// or without one up to the home, which is not part of it, or to the root of the file system.
+/// The `.claude/agents` folders that count in `dir`, the nearest first: from `dir` up to the repository's root. Without a repository,
+/// up to below the home or up to the root of the file system.
 ///
-/// A linked worktree of git without a folder of its own has the one of the main checkout.
-pub fn of_project(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+/// A linked git worktree without an own folder uses the main checkout's.
+pub fn of(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
     let home = home.and_then(|h| h.canonicalize().ok());
     let mut found = Vec::new();
@@ -25,8 +25,8 @@ pub fn of_project(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         }
     }
     if let Some(root) = root
-        && let Some(main) = main_checkout(&root)
         && !found.contains(&root.join(".claude/agents"))
+        && let Some(main) = main_checkout(&root)
     {
         let agents = main.join(".claude/agents");
         if agents.is_dir() && !found.contains(&agents) {
@@ -38,9 +38,13 @@ pub fn of_project(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// The main checkout of a linked worktree.
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
-    let link = std::fs::read_to_string(worktree.join(".git")).ok().filter(|l| l.len() < 8192)?;
-    let git = worktree.join(link.strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(git.join("commondir")).ok().filter(|l| l.len() < 8192)?;
-    let common = git.join(common.trim()).canonicalize().ok()?;
+    let git = worktree.join(short(&worktree.join(".git"))?.strip_prefix("gitdir:")?.trim());
+    let common = git.join(short(&git.join("commondir"))?.trim()).canonicalize().ok()?;
     (common.file_name()? == ".git").then(|| common.parent().map(Path::to_path_buf))?
+}
+
+/// The text of a small regular file.
+fn short(path: &Path) -> Option<String> {
+    let found = path.metadata().ok()?;
+    (found.is_file() && found.len() < 8192).then(|| std::fs::read_to_string(path).ok())?
 }
