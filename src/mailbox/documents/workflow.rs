@@ -77,11 +77,8 @@ pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<
 /// Changes a workflow's record, making it where there is none.
 pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut Workflow)) -> Result<Workflow> {
     let mut document = match read(mailbox, lock.workflow())? {
-        Some(mut document) => {
-            document.about_to_change()?;
-            document
-        }
-        None => Document::new(Workflow {
+        Some(document) => document,
+        None => Document::draft(Workflow {
             schema_version: Some(crate::document::SCHEMA_VERSION),
             workflow_id: lock.workflow().clone(),
             parent: None,
@@ -96,7 +93,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             pruned_cost_usd: 0.0,
             pruned: Vec::new(),
             created: Some(crate::time::now()),
-        })?,
+        }),
     };
     let before = document.typed.clone();
     change(&mut document.typed);

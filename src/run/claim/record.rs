@@ -230,7 +230,6 @@ impl Record {
     }
 
     fn change(&mut self, run: &Run) -> Result<Vec<u8>> {
-        self.document.about_to_change()?;
         self.document.typed = run.clone();
         self.document.update()?;
         Ok(self.document.to_bytes())

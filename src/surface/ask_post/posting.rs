@@ -28,7 +28,7 @@ struct Unowned {
 /// else `fallback`.
 pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
     let own = document::json::<Unowned>(bytes).and_then(|document| document.workflow_id);
-    let mut document = match own.is_some() && (given.is_none() || given == own) {
+    let document = match own.is_some() && (given.is_none() || given == own) {
         true => QuestionDocument::parse(bytes)?,
         false => with_owner(bytes, given, fallback)?,
     };
@@ -36,7 +36,6 @@ pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() ->
     if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
         return Err(Error::invalid("answer", "is there before the question was posted", "leave out answer, closed and late_answers"));
     }
-    document.about_to_change()?;
     Ok(document)
 }
 
@@ -57,8 +56,7 @@ fn with_owner(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -
 /// Cuts an array of questions into its elements.
 pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
     let fix = "write a JSON array of question documents: [{…}, {…}]";
-    let text = std::str::from_utf8(bytes)
-        .map_err(|e| Error::invalid("file", format!("is no UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))?;
+    let text = document::utf8(bytes)?;
     check_depth(text)?;
     let items: Vec<Box<RawValue>> =
         serde_json::from_str(text).map_err(|e| Error::invalid("file", format!("is no JSON array: {e}"), fix))?;

@@ -1,0 +1,244 @@
+//! JSON documents on disk. The fields that this version knows are typed; all other fields are kept as they are written.
+//!
+//! An unknown field survives every rewrite byte for byte: its name, its value, and its place among the other fields. The bytes may
+//! come from anybody, so these are errors: bytes that are not UTF-8, a field that appears twice, nesting deeper than [`MAX_DEPTH`],
+//! and anything but an object. An error names the field by its path (`questions[2].type`) and says how to mend it.
+
+use indexmap::IndexMap;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::text;
+
+/// The version written into `schema_version`; a document without the field is version 1.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The deepest nesting of arrays and objects that is read.
+pub const MAX_DEPTH: usize = 64;
+
+/// A JSON object as a `T`, together with all of its fields in their order.
+#[derive(Debug, Clone)]
+pub struct Document<T> {
+    /// The known fields. A change reaches the document with [`update`](Self::update).
+    pub typed: T,
+    fields: Fields,
+    /// `typed` as JSON, when it was read or last carried over into `fields`.
+    carried_over: String,
+}
+
+impl<T: DeserializeOwned + Serialize> Document<T> {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field and the fix; the caller adds the file with [`Error::in_file`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let text = utf8(bytes)?;
+        check_depth(text)?;
+        let fields = Fields::parse(text)?;
+        let typed = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|e| wrong_field(&e))?;
+        let carried_over = to_text(&typed)?;
+        Ok(Self { typed, fields, carried_over })
+    }
+
+    /// A new document with the fields of `typed`.
+    pub fn new(typed: T) -> Result<Self> {
+        let mut document = Self::draft(typed);
+        document.update()?;
+        Ok(document)
+    }
+
+    /// A new document without any field: [`update`](Self::update) adds those of `typed`.
+    #[must_use]
+    pub fn draft(typed: T) -> Self {
+        Self { typed, fields: Fields(IndexMap::new()), carried_over: "{}".into() }
+    }
+
+    /// Carries what changed in `typed` over into the document. A field whose typed value has not changed stays as it is written,
+    /// with any unknown fields inside of it.
+    pub fn update(&mut self) -> Result<()> {
+        let now = to_text(&self.typed)?;
+        let (before, after) = (Fields::parse(&self.carried_over)?.0, Fields::parse(&now)?.0);
+        self.fields.0.retain(|name, _| !before.contains_key(name) || after.contains_key(name));
+        for (name, field) in after {
+            if before.get(&name).is_none_or(|old| old.value.get() != field.value.get()) {
+                self.fields.set(name, field);
+            }
+        }
+        self.carried_over = now;
+        Ok(())
+    }
+}
+
+impl<T> Document<T> {
+    /// The JSON of a field, as it is written.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.0.get(name).map(|field| field.value.get())
+    }
+
+    /// Sets one field of the document; `typed` does not change.
+    pub fn set_field(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
+        self.fields.set(name.to_owned(), Field { name: raw(&name)?, value: raw(value)? });
+        Ok(())
+    }
+
+    /// The bytes of the file: one field a line, in order.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let lines: Vec<_> = self.fields.0.values().map(|field| format!("  {}: {}", field.name, field.value)).collect();
+        format!("{{\n{}\n}}\n", lines.join(",\n")).into_bytes()
+    }
+}
+
+/// The fields of a JSON object by their names, in their order.
+#[derive(Debug, Clone)]
+struct Fields(IndexMap<String, Field>);
+
+/// A name and a value, each as it is written: `"caf\u00e9"`, `1.50`.
+#[derive(Debug, Clone)]
+struct Field {
+    name: Box<RawValue>,
+    value: Box<RawValue>,
+}
+
+impl Fields {
+    fn parse(text: &str) -> Result<Self> {
+        serde_json::from_str(text).map_err(|e| not_json(&e))
+    }
+
+    /// Adds a field, or changes the value of the field of that name.
+    fn set(&mut self, name: String, field: Field) {
+        match self.0.get_mut(&name) {
+            Some(old) => old.value = field.value,
+            None => drop(self.0.insert(name, field)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                use serde::de::Error as _;
+                let mut fields = IndexMap::new();
+                while let Some((name, value)) = map.next_entry::<Box<RawValue>, Box<RawValue>>()? {
+                    let plain: String = serde_json::from_str(name.get()).map_err(A::Error::custom)?;
+                    if fields.contains_key(&plain) {
+                        return Err(A::Error::custom(format!("duplicate field `{plain}`")));
+                    }
+                    fields.insert(plain, Field { name, value });
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// Reads a JSON object, for lines of a log that may be torn: `None` for anything that is not an object of this shape.
+#[must_use]
+pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    // serde would also read an array of a struct's fields in their order.
+    bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok())?
+}
+
+/// The JSON of a value of ours.
+pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    to_text(value).map(String::into_bytes)
+}
+
+fn to_text(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| not_json(&e))
+}
+
+fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
+    serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))
+}
+
+/// The bytes as text.
+///
+/// # Errors
+/// [`Error::Invalid`] where they are not UTF-8.
+pub fn utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes)
+        .map_err(|e| Error::invalid("file", format!("is not valid UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))
+}
+
+/// Refuses JSON that nests deeper than [`MAX_DEPTH`]. serde_json has no limit where it skips a value or keeps it as it is written.
+///
+/// # Errors
+/// [`Error::Invalid`] where it is nested deeper.
+pub fn check_depth(text: &str) -> Result<()> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return Err(Error::invalid("file", format!("nests deeper than {MAX_DEPTH} levels"), "flatten it"));
+        }
+    }
+    Ok(())
+}
+
+/// The error for a text that is not one JSON object.
+fn not_json(e: &serde_json::Error) -> Error {
+    let message = without_position(e);
+    if let Some(name) = duplicate(&message) {
+        return appears_twice(name);
+    }
+    let problem = if e.is_eof() { "ends in the middle of the JSON" } else { &message };
+    let problem = format!("{problem} (line {}, column {})", e.line(), e.column());
+    Error::invalid("file", problem, "write one complete JSON object; check it with: jq . FILE")
+}
+
+/// The error for a JSON object that is not of the type's shape.
+fn wrong_field(e: &serde_path_to_error::Error<serde_json::Error>) -> Error {
+    let message = without_position(e.inner());
+    let path = text::excerpt(&e.path().to_string(), 120);
+    if let Some(name) = duplicate(&message) {
+        return appears_twice(&format!("{path}.{name}"));
+    }
+    let fix = if message.starts_with("missing field") {
+        "add the field"
+    } else if message.starts_with("unknown variant") {
+        "use one of the values named"
+    } else if message.ends_with("is there twice") {
+        "keep one of the two"
+    } else {
+        "see docs/protocol.md for what the field holds"
+    };
+    Error::invalid(if path == "." { "file" } else { &path }, message, fix)
+}
+
+fn appears_twice(field: &str) -> Error {
+    Error::invalid(text::excerpt(field, 120), "is there twice", "keep one of the two")
+}
+
+fn duplicate(message: &str) -> Option<&str> {
+    message.strip_prefix("duplicate field `")?.strip_suffix('`')
+}
+
+/// The message without serde_json's ` at line L column C`.
+fn without_position(e: &serde_json::Error) -> String {
+    let message = e.to_string();
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    text::excerpt(&message[..end], 200)
+}
+
+#[cfg(test)]
+mod tests;
