@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use askbox::agent::events::EventWriter;
-use askbox::agent::stream::lines::Lines;
-use askbox::agent::stream::{Interpreter, Signal};
+use askbox::agent::stream::lines::BoundedLines;
+use askbox::agent::stream::{Interpreter, StreamItem};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = Vec::new();
@@ -38,15 +38,15 @@ fn paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// As the supervisor does it, but for the disk: lines, signals, events as JSON Lines.
+/// As the supervisor does it, but for the disk: lines, signals, events as JSON BoundedLines.
 fn normalize(stream: &[u8]) -> std::io::Result<u128> {
     let begin = Instant::now();
-    let mut lines = Lines::new(stream);
+    let mut lines = BoundedLines::new(stream);
     let mut interpreter = Interpreter::new();
     let mut writer = EventWriter::new(std::io::sink());
     while let Some(line) = lines.next_line()? {
         for signal in interpreter.feed(&line) {
-            if let Signal::Event(kind) = signal {
+            if let StreamItem::Event(kind) = signal {
                 writer.append(chrono::Utc::now(), &kind)?;
             }
         }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde::Deserialize;
 
-use crate::agent::stream::lines::Lines;
+use crate::agent::stream::lines::BoundedLines;
 
 #[derive(Deserialize)]
 struct Entry {
@@ -17,7 +17,7 @@ struct Entry {
 /// Whether a session has this message, and nothing that the agent said or did after it. To such a session the agent's CLI gives the
 /// message a second time, below the first. Where the transcript cannot be read, it is not so.
 pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
-    let mut lines = Lines::new(transcript);
+    let mut lines = BoundedLines::new(transcript);
     let mut has_it = false;
     loop {
         let line = match lines.next_line() {

@@ -1,4 +1,4 @@
-//! Reading `claude`'s stream-json: lines in, signals out.
+//! Reading `claude`'s stream-json: lines in, items out.
 //!
 //! What the stream does and the reader must bear: `init` is neither first nor alone, several results come, `type` is
 //! not the first key, subagents speak in between, and types come up that nobody knows. Nothing here is believed about
@@ -28,7 +28,7 @@ const RAW_HEAD: usize = 256;
 
 /// What a line means to the supervisor.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
+pub enum StreamItem {
     /// To be recorded.
     Event(EventKind),
     /// The session began (`first`), or began another turn. The transcript may not exist yet.
@@ -110,7 +110,7 @@ pub struct PermissionRequest {
     pub requires_user_interaction: bool,
 }
 
-/// Turns the lines of one agent process into signals.
+/// Turns the lines of one agent process into items.
 #[derive(Debug)]
 pub struct Interpreter {
     resumed: Option<String>,
@@ -174,23 +174,23 @@ impl Interpreter {
     }
 
     /// What this line means, in order. A line without meaning to us gives one event `raw`.
-    pub fn feed(&mut self, line: &Line<'_>) -> Vec<Signal> {
+    pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
         if line.over_limit() {
             return raw("over_limit", line, true);
         }
-        if let Ok(signals) = self.read(line) {
-            return signals;
+        if let Ok(items) = self.read(line) {
+            return items;
         }
         if let Some(repaired) = wire::repair(line.text())
-            && let Ok(signals) = self.read(&line.with_text(&repaired))
+            && let Ok(items) = self.read(&line.with_text(&repaired))
         {
-            return signals;
+            return items;
         }
         raw(if line.torn() { "torn" } else { "not_json" }, line, true)
     }
 
     /// Fails before anything is taken down if the line is no JSON object or a string in it is none.
-    fn read(&mut self, line: &Line<'_>) -> serde_json::Result<Vec<Signal>> {
+    fn read(&mut self, line: &Line<'_>) -> serde_json::Result<Vec<StreamItem>> {
         let top: wire::Top = wire::line(line.text())?;
         Ok(match (wire::word(top.kind), wire::word(top.subtype)) {
             ("assistant", _) if wire::get(top.is_api_error_message) == Some(true) => {
@@ -200,7 +200,7 @@ impl Interpreter {
             ("assistant", _) => return self.assistant(line, &top),
             ("user", _) => return self.user(line, &top),
             ("system", "init") => return self.init(&top),
-            ("system", "api_retry") => vec![Signal::Event(EventKind::Throttled {
+            ("system", "api_retry") => vec![StreamItem::Event(EventKind::Throttled {
                 status: wire::get(top.error_status),
                 retry: wire::get(top.attempt).unwrap_or(1),
                 max_retries: wire::get(top.max_retries),
@@ -218,11 +218,11 @@ impl Interpreter {
                         return Ok(raw(&format!("command_lifecycle/{}", head(other, 64)), line, false));
                     }
                 };
-                vec![Signal::Receipt { uuid: wire::string(top.command_uuid)?, state }]
+                vec![StreamItem::Receipt { uuid: wire::string(top.command_uuid)?, state }]
             }
             ("control_request", _) => return permission(line, &top),
             ("control_cancel_request", _) => {
-                vec![Signal::PermissionCancelled { request_id: wire::string(top.request_id)? }]
+                vec![StreamItem::PermissionCancelled { request_id: wire::string(top.request_id)? }]
             }
             ("control_response", _) => return control_reply(&top),
             (kind, "") => raw(head(kind, 64), line, false),
@@ -230,7 +230,7 @@ impl Interpreter {
         })
     }
 
-    fn init(&mut self, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
+    fn init(&mut self, top: &wire::Top<'_>) -> serde_json::Result<Vec<StreamItem>> {
         let session_id = wire::string(top.session_id)?;
         let model = wire::string(top.model)?;
         let version = wire::string(top.claude_code_version)?;
@@ -246,13 +246,13 @@ impl Interpreter {
             cwd: cwd.clone(),
             resumed: self.resumed.clone(),
         };
-        let began = Signal::Began { session_id, model, version, permission_mode, cwd, first };
-        Ok(vec![began, Signal::Event(event)])
+        let began = StreamItem::Began { session_id, model, version, permission_mode, cwd, first };
+        Ok(vec![began, StreamItem::Event(event)])
     }
 
-    fn assistant(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
+    fn assistant(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<StreamItem>> {
         let parent = wire::text(top.parent_tool_use_id)?.map(|id| id.into_owned());
-        let mut signals = Vec::new();
+        let mut items = Vec::new();
         let blocks = top.blocks();
         for block in blocks {
             let parent = parent.clone();
@@ -267,18 +267,18 @@ impl Interpreter {
                 },
                 _ => continue,
             };
-            signals.push(Signal::Event(event));
+            items.push(StreamItem::Event(event));
         }
-        if signals.is_empty() {
+        if items.is_empty() {
             return Ok(raw("assistant", line, false));
         }
         // Nothing can fail from here on.
         let begins = parent.is_none() && top.message.as_ref().is_some_and(|message| self.begins_answer(message));
         let mut inputs = blocks.iter().filter(|block| wire::word(block.kind) == "tool_use");
-        for signal in &signals {
-            match signal {
-                Signal::Event(EventKind::Text { text, parent: None }) => self.ledger.said(text),
-                Signal::Event(EventKind::ToolCall { id, name, .. }) => {
+        for item in &items {
+            match item {
+                StreamItem::Event(EventKind::Text { text, parent: None }) => self.ledger.said(text),
+                StreamItem::Event(EventKind::ToolCall { id, name, .. }) => {
                     let input = inputs.next().and_then(|block| block.input);
                     let file = written_file(name, input);
                     self.ledger.called(id, name, input.map_or("", |raw| raw.get()), file);
@@ -287,9 +287,9 @@ impl Interpreter {
             }
         }
         if begins {
-            signals.insert(0, Signal::RoundTrip);
+            items.insert(0, StreamItem::RoundTrip);
         }
-        Ok(signals)
+        Ok(items)
     }
 
     /// Whether this is the first line of another answer. The agent program's own words are no answer.
@@ -311,7 +311,7 @@ impl Interpreter {
         begins
     }
 
-    fn user(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
+    fn user(&mut self, line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<StreamItem>> {
         let parent = wire::text(top.parent_tool_use_id)?.map(|id| id.into_owned());
         let mut results = Vec::new();
         for block in top.blocks() {
@@ -330,12 +330,12 @@ impl Interpreter {
         let event = |(id, is_error, text, bytes): (String, bool, String, u64)| {
             let name = self.ledger.answered(&id, is_error, &text, bytes);
             let parent = parent.clone();
-            Signal::Event(EventKind::ToolResult { id, name, is_error, text, bytes, parent })
+            StreamItem::Event(EventKind::ToolResult { id, name, is_error, text, bytes, parent })
         };
         Ok(results.into_iter().map(event).collect())
     }
 
-    fn result(&mut self, line: &str) -> serde_json::Result<Vec<Signal>> {
+    fn result(&mut self, line: &str) -> serde_json::Result<Vec<StreamItem>> {
         let outcome = outcome::read(line, &mut self.spent)?;
         self.answer = Answer::None;
         let api_error_status = match outcome.verdict {
@@ -354,17 +354,17 @@ impl Interpreter {
             duration_ms: outcome.duration_ms,
             files_touched: self.ledger.files().to_vec(),
         };
-        Ok(vec![Signal::Event(event), Signal::TurnEnded(Box::new(outcome))])
+        Ok(vec![StreamItem::Event(event), StreamItem::TurnEnded(Box::new(outcome))])
     }
 }
 
-fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<Signal> {
+fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
     let head = if with_head { head(line.text(), RAW_HEAD) } else { "" };
     let event = EventKind::Raw { what: what.into(), bytes: line.size(), head: head.into() };
-    vec![Signal::Event(event)]
+    vec![StreamItem::Event(event)]
 }
 
-fn permission(line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
+fn permission(line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<StreamItem>> {
     let request: wire::Request = wire::object(top.request);
     if wire::word(request.subtype) != "can_use_tool" {
         let what = format!("control_request/{}", head(wire::word(request.subtype), 64));
@@ -373,7 +373,7 @@ fn permission(line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Si
     // A shortened input must not pass for the real one.
     let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
     let input = bounded::exact(whole);
-    Ok(vec![Signal::Permission(PermissionRequest {
+    Ok(vec![StreamItem::Permission(PermissionRequest {
         request_id: wire::string(top.request_id)?,
         tool_name: wire::string(request.tool_name)?,
         complete: input.is_some(),
@@ -384,9 +384,9 @@ fn permission(line: &Line<'_>, top: &wire::Top<'_>) -> serde_json::Result<Vec<Si
     })])
 }
 
-fn control_reply(top: &wire::Top<'_>) -> serde_json::Result<Vec<Signal>> {
+fn control_reply(top: &wire::Top<'_>) -> serde_json::Result<Vec<StreamItem>> {
     let reply: wire::Response = wire::object(top.response);
-    Ok(vec![Signal::ControlReply {
+    Ok(vec![StreamItem::ControlReply {
         request_id: wire::string(reply.request_id)?,
         ok: wire::word(reply.subtype) == "success",
         error: wire::string(reply.error)?,

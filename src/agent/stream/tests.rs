@@ -1,5 +1,5 @@
 use crate::agent::events::{EventWriter, LINE_LIMIT, Tokens};
-use crate::agent::stream::lines::{Limits, Lines};
+use crate::agent::stream::lines::{BoundedLines, Limits};
 use crate::agent::stream::*;
 
 macro_rules! stream {
@@ -8,9 +8,9 @@ macro_rules! stream {
     };
 }
 
-/// All signals of a stream.
-fn signals(agent: &mut Interpreter, bytes: &[u8]) -> Vec<Signal> {
-    let mut lines = Lines::new(bytes);
+/// All items of a stream.
+fn items(agent: &mut Interpreter, bytes: &[u8]) -> Vec<StreamItem> {
+    let mut lines = BoundedLines::new(bytes);
     let mut all = Vec::new();
     while let Some(line) = lines.next_line().unwrap() {
         all.extend(agent.feed(&line));
@@ -18,23 +18,23 @@ fn signals(agent: &mut Interpreter, bytes: &[u8]) -> Vec<Signal> {
     all
 }
 
-fn read(bytes: &[u8]) -> Vec<Signal> {
-    signals(&mut Interpreter::new(), bytes)
+fn read(bytes: &[u8]) -> Vec<StreamItem> {
+    items(&mut Interpreter::new(), bytes)
 }
 
-fn events(all: &[Signal]) -> Vec<&EventKind> {
+fn events(all: &[StreamItem]) -> Vec<&EventKind> {
     all.iter()
-        .filter_map(|signal| match signal {
-            Signal::Event(event) => Some(event),
+        .filter_map(|item| match item {
+            StreamItem::Event(event) => Some(event),
             _ => None,
         })
         .collect()
 }
 
-fn outcomes(all: &[Signal]) -> Vec<&TurnOutcome> {
+fn outcomes(all: &[StreamItem]) -> Vec<&TurnOutcome> {
     all.iter()
-        .filter_map(|signal| match signal {
-            Signal::TurnEnded(outcome) => Some(&**outcome),
+        .filter_map(|item| match item {
+            StreamItem::TurnEnded(outcome) => Some(&**outcome),
             _ => None,
         })
         .collect()
@@ -46,7 +46,7 @@ fn verdict(bytes: &[u8]) -> Verdict {
     outcome.verdict.clone()
 }
 
-fn types(all: &[Signal]) -> Vec<String> {
+fn types(all: &[StreamItem]) -> Vec<String> {
     let name = |event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
     events(all).into_iter().map(name).collect()
 }
@@ -74,7 +74,7 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
         ]
     );
     let receipts = all.iter().filter_map(|s| match s {
-        Signal::Receipt { state, .. } => Some(*state),
+        StreamItem::Receipt { state, .. } => Some(*state),
         _ => None,
     });
     let receipts: Vec<_> = receipts.collect();
@@ -89,11 +89,11 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
 #[test]
 fn only_files_whose_write_succeeded_count_as_touched() {
     let mut agent = Interpreter::new();
-    signals(&mut agent, stream!("turns/tools"));
+    items(&mut agent, stream!("turns/tools"));
     assert_eq!(agent.files_touched(), ["/home/agent/work/a.txt"]);
     let failed = br#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"x","name":"Write","input":{"file_path":"/no"}},{"type":"tool_use","id":"y","name":"NotebookEdit","input":{"notebook_path":"/n.ipynb"}}]}}
 {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":"no"},{"type":"tool_result","tool_use_id":"y"}]}}"#;
-    signals(&mut agent, failed);
+    items(&mut agent, failed);
     assert_eq!(agent.files_touched(), ["/home/agent/work/a.txt", "/n.ipynb"]);
 }
 
@@ -101,7 +101,7 @@ fn only_files_whose_write_succeeded_count_as_touched() {
 fn a_permission_request_carries_all_that_a_decision_needs() {
     let all = read(stream!("permissions/permission_allow"));
     let request = all.iter().find_map(|s| match s {
-        Signal::Permission(request) => Some(request),
+        StreamItem::Permission(request) => Some(request),
         _ => None,
     });
     let request = request.unwrap();
@@ -110,7 +110,7 @@ fn a_permission_request_carries_all_that_a_decision_needs() {
     assert!(!request.request_id.is_empty() && !request.tool_use_id.is_empty());
     assert!(!request.requires_user_interaction);
     let asked = read(stream!("permissions/ask_user_question"));
-    assert!(asked.iter().any(|s| matches!(s, Signal::Permission(r) if r.requires_user_interaction)));
+    assert!(asked.iter().any(|s| matches!(s, StreamItem::Permission(r) if r.requires_user_interaction)));
 }
 
 #[test]
@@ -120,16 +120,16 @@ fn a_permission_request_with_a_shortened_input_says_that_it_is_not_complete() {
         "x".repeat(100_000)
     );
     let all = read(line.as_bytes());
-    let [Signal::Permission(request)] = &all[..] else { panic!("{all:?}") };
+    let [StreamItem::Permission(request)] = &all[..] else { panic!("{all:?}") };
     assert!(!request.complete && request.input.is_null());
 }
 
 #[test]
 fn an_interrupt_during_a_permission_request_withdraws_it() {
     let all = read(stream!("permissions/permission_cancelled"));
-    assert!(all.iter().any(|s| matches!(s, Signal::PermissionCancelled { .. })));
-    assert!(all.iter().any(|s| matches!(s, Signal::ControlReply { request_id, ok: true, .. } if request_id == "int1")));
-    assert!(all.iter().any(|s| matches!(s, Signal::Receipt { state: ReceiptState::Cancelled, .. })));
+    assert!(all.iter().any(|s| matches!(s, StreamItem::PermissionCancelled { .. })));
+    assert!(all.iter().any(|s| matches!(s, StreamItem::ControlReply { request_id, ok: true, .. } if request_id == "int1")));
+    assert!(all.iter().any(|s| matches!(s, StreamItem::Receipt { state: ReceiptState::Cancelled, .. })));
     let tools = Verdict::Interrupted { during: Interruption::Tools, is_error: true };
     assert_eq!(verdict(stream!("permissions/permission_cancelled")), tools);
 }
@@ -181,13 +181,13 @@ fn a_deferred_call_is_recognised_also_when_the_resume_gives_no_terminal_reason()
         assert!(outcome.turns <= 1);
     }
     let again = read(stream!("sessions/deferred_again"));
-    assert!(!again.iter().any(|s| matches!(s, Signal::Began { .. })));
+    assert!(!again.iter().any(|s| matches!(s, StreamItem::Began { .. })));
 }
 
 #[test]
 fn on_a_resumed_deferred_call_the_tool_result_may_come_before_init() {
     let mut agent = Interpreter::resuming("old");
-    let all = signals(&mut agent, stream!("sessions/deferred_answered"));
+    let all = items(&mut agent, stream!("sessions/deferred_answered"));
     assert_eq!(types(&all), ["raw", "tool_result", "started", "text", "result"]);
     let EventKind::Started { resumed, .. } = events(&all)[2] else { panic!() };
     assert_eq!(resumed.as_deref(), Some("old"));
@@ -198,7 +198,7 @@ fn on_a_resumed_deferred_call_the_tool_result_may_come_before_init() {
 fn several_turns_give_several_results_each_with_its_own_cost() {
     let all = read(stream!("turns/two_turns"));
     let firsts = all.iter().filter_map(|s| match s {
-        Signal::Began { first, .. } => Some(*first),
+        StreamItem::Began { first, .. } => Some(*first),
         _ => None,
     });
     let firsts: Vec<_> = firsts.collect();
@@ -213,7 +213,7 @@ fn without_figures_per_turn_the_cost_is_the_growth_of_the_total_and_unknown_afte
     let line = |total| format!("{{\"type\":\"result\",\"total_cost_usd\":{total},\"usage\":{{\"input_tokens\":5}}}}\n");
     let both = line(0.5) + &line(0.75);
     let costs = |mut agent| -> Vec<_> {
-        let all = signals(&mut agent, both.as_bytes());
+        let all = items(&mut agent, both.as_bytes());
         outcomes(&all).iter().map(|o| (o.cost_usd, o.tokens.input)).collect()
     };
     assert_eq!(costs(Interpreter::new()), [(Some(0.5), 5), (Some(0.25), 5)]);
@@ -223,7 +223,7 @@ fn without_figures_per_turn_the_cost_is_the_growth_of_the_total_and_unknown_afte
 #[test]
 fn a_message_that_the_session_already_had_gives_a_lone_receipt() {
     let all = read(stream!("sessions/same_uuid_on_resume"));
-    assert!(matches!(all[..], [Signal::Receipt { state: ReceiptState::Completed, .. }]));
+    assert!(matches!(all[..], [StreamItem::Receipt { state: ReceiptState::Completed, .. }]));
 }
 
 #[test]
@@ -246,14 +246,14 @@ fn what_a_subagent_does_carries_its_parent() {
 #[test]
 fn an_interrupted_run_returns_its_words_calls_and_session() {
     let mut agent = Interpreter::new();
-    let all = signals(&mut agent, stream!("turns/interrupt_text"));
+    let all = items(&mut agent, stream!("turns/interrupt_text"));
     let streaming = Verdict::Interrupted { during: Interruption::Streaming, is_error: true };
     assert_eq!(outcomes(&all)[0].verdict, streaming);
     let EventKind::Interrupted { text, session_id, .. } = agent.interrupted("in-band") else { panic!() };
     assert_eq!(text, "a long story about n");
     assert_eq!(session_id.as_deref(), agent.session_id());
     let mut agent = Interpreter::new();
-    signals(&mut agent, stream!("permissions/hook_stopped"));
+    items(&mut agent, stream!("permissions/hook_stopped"));
     let EventKind::Interrupted { text, tool_calls, .. } = agent.interrupted("hook") else { panic!() };
     let [call] = &tool_calls[..] else { panic!() };
     assert_eq!((text.as_str(), call.name.as_str(), call.text.as_str()), ("one", "Bash", "hi"));
@@ -268,7 +268,7 @@ fn a_huge_tool_result_is_cut_and_its_true_size_stated() {
         "y".repeat(1_000_000)
     );
     let all = read(line.as_bytes());
-    let [Signal::Event(EventKind::ToolResult { text, bytes, .. })] = &all[..] else { panic!() };
+    let [StreamItem::Event(EventKind::ToolResult { text, bytes, .. })] = &all[..] else { panic!() };
     assert_eq!(*bytes, 3_000_002);
     assert!(text.len() <= RESULT_TEXT && text.starts_with("é\né"));
 }
@@ -276,7 +276,7 @@ fn a_huge_tool_result_is_cut_and_its_true_size_stated() {
 #[test]
 fn control_replies_tell_success_from_failure() {
     let all = read(stream!("turns/initialize"));
-    let [Signal::ControlReply { ok: true, response, .. }, Signal::ControlReply { ok: false, error, .. }] = &all[..] else {
+    let [StreamItem::ControlReply { ok: true, response, .. }, StreamItem::ControlReply { ok: false, error, .. }] = &all[..] else {
         panic!("{all:?}")
     };
     assert_eq!(response["claude_code_version"], "2.1.330");
@@ -305,17 +305,17 @@ fn what_is_unknown_broken_too_deep_or_no_json_passes_through_as_raw() {
     ];
     for (line, expected) in cases {
         let all = Interpreter::new().feed(&Line::whole(line));
-        let [Signal::Event(EventKind::Raw { what, bytes, head })] = &all[..] else { panic!("{all:?}") };
+        let [StreamItem::Event(EventKind::Raw { what, bytes, head })] = &all[..] else { panic!("{all:?}") };
         assert_eq!((what.as_str(), *bytes), (expected, line.len() as u64));
         assert!(head.len() <= RAW_HEAD);
     }
     let torn = read(br#"{"type":"assistant","mess"#);
-    assert!(matches!(&torn[..], [Signal::Event(EventKind::Raw { what, .. })] if what == "torn"));
+    assert!(matches!(&torn[..], [StreamItem::Event(EventKind::Raw { what, .. })] if what == "torn"));
 }
 
 #[test]
 fn each_answer_of_the_main_agents_model_is_one_round_trip_however_many_lines_it_has() {
-    let count = |bytes: &[u8]| read(bytes).iter().filter(|s| **s == Signal::RoundTrip).count();
+    let count = |bytes: &[u8]| read(bytes).iter().filter(|s| **s == StreamItem::RoundTrip).count();
     let recorded: [(&[u8], usize); 6] = [
         (stream!("turns/tools"), 4),
         (stream!("turns/subagent"), 2),
@@ -342,7 +342,7 @@ fn a_tool_input_that_is_too_deep_is_kept_as_text() {
         "]".repeat(5000)
     );
     let all = read(line.as_bytes());
-    let [Signal::RoundTrip, Signal::Event(EventKind::ToolCall { input, .. })] = &all[..] else { panic!("{all:?}") };
+    let [StreamItem::RoundTrip, StreamItem::Event(EventKind::ToolCall { input, .. })] = &all[..] else { panic!("{all:?}") };
     assert!(input.as_str().unwrap().starts_with("[[[["));
 }
 
@@ -350,7 +350,7 @@ fn a_tool_input_that_is_too_deep_is_kept_as_text() {
 fn half_a_surrogate_pair_as_javascript_cuts_them_costs_one_character() {
     let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}"#;
     let all = read(line.as_bytes());
-    assert!(matches!(&all[..], [Signal::RoundTrip, Signal::Event(EventKind::Text { text, .. })] if text == "cut \u{fffd}"));
+    assert!(matches!(&all[..], [StreamItem::RoundTrip, StreamItem::Event(EventKind::Text { text, .. })] if text == "cut \u{fffd}"));
 }
 
 /// A small generator of pseudo-random numbers (xorshift64*).
@@ -397,7 +397,7 @@ fn whatever_happens_to_real_lines_nothing_panics_and_what_comes_out_is_bounded()
             }
         }
         let limits = if round % 2 == 0 { limits } else { Limits::default() };
-        let mut lines = Lines::with_limits(&bytes[..], limits);
+        let mut lines = BoundedLines::with_limits(&bytes[..], limits);
         let mut agent = Interpreter::new();
         let mut writer = EventWriter::new(Vec::new());
         let mut seen = 0;
@@ -405,8 +405,8 @@ fn whatever_happens_to_real_lines_nothing_panics_and_what_comes_out_is_bounded()
             assert!(line.text().len() <= 3 * (limits.line + limits.string));
             assert!(line.size() <= bytes.len() as u64);
             seen += line.size();
-            for signal in agent.feed(&line) {
-                if let Signal::Event(event) = signal {
+            for item in agent.feed(&line) {
+                if let StreamItem::Event(event) = item {
                     let before = writer.get_ref().len();
                     writer.append(chrono::DateTime::default(), &event).unwrap();
                     let written = &writer.get_ref()[before..];

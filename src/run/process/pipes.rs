@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use crate::agent::stream::lines::Lines;
-use crate::agent::stream::{Interpreter, Signal};
+use crate::agent::stream::lines::BoundedLines;
+use crate::agent::stream::{Interpreter, StreamItem};
 use crate::error::{IoContext, Result};
 use crate::run::process::lookout::Source;
 use crate::{disk, text};
@@ -87,12 +87,12 @@ fn spawn_writer(mut pipe: ChildStdin, rest: Vec<u8>) -> Sender<Vec<u8>> {
 pub(crate) fn spawn_reader(
     child: &mut Child,
     interpreter: Arc<Mutex<Interpreter>>,
-    mut take: impl FnMut(Vec<Signal>) -> bool + Send + 'static,
+    mut take: impl FnMut(Vec<StreamItem>) -> bool + Send + 'static,
     ended: impl FnOnce() + Send + 'static,
 ) {
     let Some(stdout) = child.stdout.take() else { return };
     std::thread::spawn(move || {
-        let mut lines = Lines::new(stdout);
+        let mut lines = BoundedLines::new(stdout);
         while let Ok(Some(line)) = lines.next_line() {
             let signals = interpreter.lock().unwrap_or_else(PoisonError::into_inner).feed(&line);
             if !take(signals) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::claude;
 use crate::agent::events::{Event, EventKind, EventWriter, read_tail};
-use crate::agent::stream::{Interpreter, Signal};
+use crate::agent::stream::{Interpreter, StreamItem};
 use crate::config::Config;
 use crate::disk::{self, Lock, Staged};
 use crate::error::{Error, IoContext, Result};
@@ -39,7 +39,7 @@ const RECORD_PATIENCE: Duration = Duration::from_secs(300);
 /// What the supervisor waits for.
 #[derive(Debug)]
 pub(crate) enum Input {
-    Signals(Vec<Signal>),
+    Signals(Vec<StreamItem>),
     OutputEnded,
     Exited(String),
     Stop(Request),

@@ -2,7 +2,7 @@
 //!
 //! However long a line is, memory stays within [`Limits`]: JSON strings over `string` bytes are shortened while they
 //! are read (the line stays valid JSON and says how much is missing), and a line that is over `line` bytes even then is
-//! delivered as its head only. Invalid UTF-8 becomes U+FFFD. Lines of white space are skipped.
+//! delivered as its head only. Invalid UTF-8 becomes U+FFFD. BoundedLines of white space are skipped.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
 
 /// Reads lines from `R`. Not an `Iterator`: a [`Line`] borrows the buffer.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct BoundedLines<R> {
     input: R,
     limits: Limits,
     buffer: Vec<u8>,
@@ -145,7 +145,7 @@ enum Found {
     Long,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> BoundedLines<R> {
     /// Reads with the default limits.
     pub fn new(input: R) -> Self {
         Self::with_limits(input, Limits::default())

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::agent::claude;
 use crate::agent::events::EventKind;
-use crate::agent::stream::{PermissionRequest, ReceiptState, Signal, TurnOutcome, Verdict};
+use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::mailbox::{Mailbox, intake};
 use crate::run::claim::ending::Ending;
@@ -172,9 +172,9 @@ impl<'a, 'b> Attendance<'a, 'b> {
         }
     }
 
-    fn take(&mut self, signal: Signal) {
+    fn take(&mut self, signal: StreamItem) {
         match signal {
-            Signal::Event(kind) => {
+            StreamItem::Event(kind) => {
                 self.count_tools(&kind);
                 if matches!(kind, EventKind::Text { .. } | EventKind::ToolCall { .. }) {
                     self.remember();
@@ -188,7 +188,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
                     self.look_for_question();
                 }
             }
-            Signal::Began { session_id, permission_mode, first, .. } => {
+            StreamItem::Began { session_id, permission_mode, first, .. } => {
                 if session_id == self.run.session_id.to_string() {
                     self.began = true;
                     // An interrupt before the turn is without effect.
@@ -202,12 +202,12 @@ impl<'a, 'b> Attendance<'a, 'b> {
                     self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
                 }
             }
-            Signal::RoundTrip => self.round_trip(),
-            Signal::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
-            Signal::Permission(request) => self.decide(&request),
-            Signal::TurnEnded(turn) => self.turn_ended(&turn),
-            Signal::ControlReply { request_id, response, .. } if request_id == role::QUESTION => self.role_is(&response),
-            Signal::Receipt { .. } | Signal::PermissionCancelled { .. } | Signal::ControlReply { .. } => {}
+            StreamItem::RoundTrip => self.round_trip(),
+            StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
+            StreamItem::Permission(request) => self.decide(&request),
+            StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
+            StreamItem::ControlReply { request_id, response, .. } if request_id == role::QUESTION => self.role_is(&response),
+            StreamItem::Receipt { .. } | StreamItem::PermissionCancelled { .. } | StreamItem::ControlReply { .. } => {}
         }
     }
 

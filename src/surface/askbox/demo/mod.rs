@@ -12,8 +12,8 @@ use inquire::{InquireError, Select, Text};
 
 use crate::agent::claude::{self, Invocation};
 use crate::agent::events::{Event, EventKind};
-use crate::agent::stream::lines::Lines;
-use crate::agent::stream::{Interpreter, Signal};
+use crate::agent::stream::lines::BoundedLines;
+use crate::agent::stream::{Interpreter, StreamItem};
 use crate::disk::hints::Bell;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{RoundId, SessionId, WorkflowId};
@@ -147,13 +147,13 @@ fn run_one(stage: &Stage) -> Result<()> {
         input.write_all(message.as_bytes()).io("write to", "the agent")?;
     }
     let mut interpreter = Interpreter::new();
-    let mut lines = Lines::new(child.stdout.take().map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read>, |o| Box::new(o)));
+    let mut lines = BoundedLines::new(child.stdout.take().map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read>, |o| Box::new(o)));
     let mut failed = true;
     while let Some(line) = lines.next_line().io("read", "the agent's output")? {
         for signal in interpreter.feed(&line) {
             match signal {
-                Signal::Event(kind) => event(&Event { seq: 1, at: time::now(), kind })?,
-                Signal::TurnEnded(turn) => failed = turn.is_error,
+                StreamItem::Event(kind) => event(&Event { seq: 1, at: time::now(), kind })?,
+                StreamItem::TurnEnded(turn) => failed = turn.is_error,
                 _ => {}
             }
         }
