@@ -19,8 +19,8 @@ use crate::mailbox::{Answer, Question};
 use crate::run::claim::record::Run;
 use crate::run::money::costs::Booking;
 use crate::run::view::status::Status;
-use crate::watch::breaker::Breaker;
-use crate::watch::summary::Summary;
+use crate::watch::breaker::state_machine::Breaker;
+use crate::watch::report::summary::Summary;
 
 /// Every document's name and schema. Unknown fields are allowed everywhere but in `config`: they are kept.
 #[must_use]

@@ -1,16 +1,16 @@
-//! `relaunch watch`: the service around [`crate::watch`]: signals, readiness, words.
+//! `relaunch watch`: runs the watcher as a service, with Unix signals and readiness notification.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
 use sd_notify::NotifyState;
 
-use crate::config;
 use crate::error::{Error, Result};
-use crate::log;
 use crate::surface::program;
-use crate::time;
-use crate::watch::{self, Input, Left, Options, Watch};
+use crate::watch::availability;
+use crate::watch::messages::{self, Left, Options, WatchMessage};
+use crate::watch::watcher::Watcher;
+use crate::{config, log, time};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP.
 pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
@@ -20,26 +20,26 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     }
     let options = Options { poll };
     let config = config::load()?.config;
-    let (sender, inputs) = watch::channel();
+    let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(config.log.format);
-    // It does its job also where no mailbox exists yet: waiting for the first one.
-    let mut told_ready = !root.exists();
-    if told_ready {
+    // A service that waits for its mailbox is ready: the first post may create the mailbox.
+    let mut said_ready = !root.exists();
+    if said_ready {
         notify(&[NotifyState::Ready, NotifyState::Status("waiting for the mailbox")]);
     }
-    while let Ok(mailbox) = watch::wait_for_mailbox(root, &options, &inputs, &sender)? {
-        let watch = match Watch::new(mailbox, config.clone(), &options, &inputs, sender.clone()) {
-            // Gone again before it was looked at.
+    while let Some(mailbox) = availability::wait_for_mailbox(root, &options, &messages, &sender)? {
+        let watcher = match Watcher::new(mailbox, config.clone(), &options, &messages, sender.clone()) {
+            // The mailbox vanished again.
             Err(_) if !root.exists() => continue,
             other => other?,
         };
         let ready = || {
-            if !std::mem::replace(&mut told_ready, true) {
+            if !std::mem::replace(&mut said_ready, true) {
                 notify(&[NotifyState::Ready]);
             }
         };
-        match watch.run(ready)? {
+        match watcher.run(ready)? {
             Left::Stopped => break,
             Left::MailboxGone => {
                 tracing::warn!("the mailbox is gone; waiting for it to come back");
@@ -51,19 +51,19 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     Ok(0)
 }
 
-/// Tells the service manager, where there is one.
+/// Tells the service manager, if there is one.
 fn notify(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }
 
-fn stop_on_signal(sender: Sender<Input>) -> Result<()> {
+fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|e| Error::failed(format!("cannot listen for signals: {e}"), "is the process limit reached?"))?;
+        .map_err(|e| Error::failed(format!("cannot listen for Unix signals: {e}"), "is the process limit reached?"))?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
             notify(&[NotifyState::Stopping, NotifyState::Status("stopping; runs go on")]);
-            let _ = sender.send(Input::Stop);
+            let _ = sender.send(WatchMessage::Stop);
         }
     });
     Ok(())

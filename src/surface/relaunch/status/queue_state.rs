@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::program;
-use crate::watch::summary::{self, Queue};
+use crate::watch::report::summary::{self, Queue};
 use crate::{config, time};
 
 /// Everything at a glance.

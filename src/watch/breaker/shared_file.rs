@@ -1,65 +1,73 @@
-//! The breaker as all watchers of a mailbox share it: `breaker.json`, read before each decision, changed under `locks/breaker`.
-//! Whoever changes it reads it first, so that no watcher undoes what another one has seen.
+//! The breaker as all watchers of a mailbox share it: `breaker.json`, read before each decision and changed under `locks/breaker`.
+//! Every change reads the file first, so that no watcher undoes what another one has noted.
 
 use std::path::PathBuf;
 
 use crate::disk::{self, Lock};
 use crate::document::{Document, SCHEMA_VERSION};
 use crate::error::Result;
+use crate::log;
 use crate::mailbox::Mailbox;
-use crate::watch::breaker::Breaker;
+use crate::watch::breaker::state_machine::Breaker;
 
 /// The largest `breaker.json`, in bytes.
-const MAX_BREAKER: u64 = 4 << 20;
+const MAX_SIZE: u64 = 4 << 20;
 
 fn path(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("breaker.json")
 }
 
-/// The breaker as it stands; closed where there was none.
+/// Reads the breaker; closed if there is no file.
 pub fn read(mailbox: &Mailbox) -> Result<Breaker> {
     let path = path(mailbox);
-    match disk::read(&path, MAX_BREAKER) {
+    match disk::read(&path, MAX_SIZE) {
         Err(e) if e.is_missing_file() => Ok(Breaker::default()),
         other => Document::parse(&other?).map(|d| d.typed).map_err(|e| e.in_file(&path)),
     }
 }
 
-/// One watcher's hold on it.
+/// One watcher's access to the file.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedBreaker {
     mailbox: Mailbox,
+    /// The breaker as it was last read or changed.
     last: Breaker,
-    /// The disk refused what we know. Until it takes that, we go by it: a full disk makes runs fail, which is what this is for.
+    /// The disk refused the last change. Until it accepts one, this watcher uses `last`: a full disk makes runs fail, and then the
+    /// breaker matters most.
     unsaved: bool,
-    complained: bool,
+    /// The last read failed, and that was logged.
+    read_error_logged: bool,
 }
 
-impl Shared {
+impl SharedBreaker {
     pub(super) fn of(mailbox: &Mailbox) -> Self {
-        Self { mailbox: mailbox.clone(), last: Breaker::default(), unsaved: false, complained: false }
+        Self { mailbox: mailbox.clone(), last: Breaker::default(), unsaved: false, read_error_logged: false }
     }
 
-    /// As it stands now.
-    pub(super) fn look(&mut self) -> &Breaker {
+    /// The breaker as the file has it now. If the file cannot be read, the last state counts: at worst some runs are launched that
+    /// fail.
+    pub(super) fn read(&mut self) -> &Breaker {
         if !self.unsaved {
             match read(&self.mailbox) {
                 Ok(breaker) => {
                     self.last = breaker;
-                    self.complained = false;
+                    self.read_error_logged = false;
                 }
-                // One that cannot be read is as good as the last one that could: at worst some runs are launched that fail.
-                Err(e) => self.complain(&e),
+                Err(e) => {
+                    if !std::mem::replace(&mut self.read_error_logged, true) {
+                        log::error(&e);
+                    }
+                }
             }
         }
         &self.last
     }
 
-    /// Changes it, alone.
+    /// Changes the breaker under its lock. Returns what `change` returns.
     pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let lock = Lock::acquire(&self.mailbox.lock_file("breaker"));
-        let mut breaker = self.look().clone();
-        let told = change(&mut breaker);
+        let mut breaker = self.read().clone();
+        let result = change(&mut breaker);
         if breaker != self.last || self.unsaved {
             breaker.schema_version = SCHEMA_VERSION;
             let written = lock.as_ref().map_err(|e| e.to_string()).and_then(|_held| {
@@ -72,37 +80,30 @@ impl Shared {
             }
             self.last = breaker;
         }
-        told
-    }
-
-    fn complain(&mut self, e: &crate::Error) {
-        // Once, not at every look.
-        if !std::mem::replace(&mut self.complained, true) {
-            crate::log::error(e);
-        }
+        result
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::breaker::{Permit, Settings};
     use super::*;
     use crate::time;
+    use crate::watch::breaker::state_machine::{Change, Permit, Settings};
     use std::time::Duration;
 
     #[test]
-    fn many_who_change_it_at_once_lose_nothing_and_one_of_them_gets_the_probe() {
+    fn watchers_that_change_it_at_once_lose_no_failure_and_one_of_them_gets_the_probe() {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let settings = Settings { failures: 40, window: Duration::from_secs(600), pause: Duration::ZERO };
         let opened: usize = std::thread::scope(|scope| {
             let watchers: Vec<_> = (0..4)
                 .map(|watcher| {
-                    let mut shared = Shared::of(&mailbox);
+                    let mut shared = SharedBreaker::of(&mailbox);
                     scope.spawn(move || {
                         let failed = |n| format!("w{watcher}/q/{n}");
-                        let told = |n: i32| shared.change(|b| b.failed(&failed(n), time::now(), settings, time::now()));
-                        (0..10).map(told).filter(|c| *c == super::super::breaker::Change::Opened).count()
+                        let report = |n: i32| shared.change(|b| b.failed(&failed(n), time::now(), settings, time::now()));
+                        (0..10).map(report).filter(|c| *c == Change::Opened).count()
                     })
                 })
                 .collect();
@@ -112,7 +113,7 @@ mod tests {
         let probes: usize = std::thread::scope(|scope| {
             let watchers: Vec<_> = (0..4)
                 .map(|watcher| {
-                    let mut shared = Shared::of(&mailbox);
+                    let mut shared = SharedBreaker::of(&mailbox);
                     scope.spawn(move || {
                         shared.change(|b| b.permit(time::now()) == Permit::One && b.launched(&format!("p{watcher}/q/1"), time::now()))
                     })

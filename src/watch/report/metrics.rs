@@ -1,4 +1,5 @@
-//! The figures for Prometheus's textfile collector: `metrics.file`, replaced whenever they change. No fsync: they are told again.
+//! The metrics file (`metrics.file`), for Prometheus's textfile collector. It is replaced whenever a number changes, without fsync: a
+//! watcher that starts writes it again.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,35 +9,40 @@ use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
+use crate::log;
 use crate::mailbox::Mailbox;
 use crate::run::claim::record::{Run, State};
-use crate::watch::summary::{self, Summary};
+use crate::watch::report::summary::{self, Summary};
 
-/// The shortest time between two looks.
-const PACE: Duration = Duration::from_secs(1);
-/// A look may take so much of the time, as one part in so many.
-const SHARE: u32 = 20;
+/// The shortest time between two summaries.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Summaries take at most one part in this many of the watcher's time.
+const TIME_SHARE: u32 = 20;
 
 #[derive(Debug)]
-pub(super) struct Metrics {
+pub(in crate::watch) struct Metrics {
     file: Option<PathBuf>,
-    /// Runs that ended since the watcher started, by how.
+    /// The number of runs that ended since the watcher started, by how they ended.
     ended: BTreeMap<&'static str, u64>,
+    /// The text of the file as it was last written.
     written: String,
-    /// When to look, where something may have changed.
+    /// When to write, if something may have changed.
     due: Option<Instant>,
+    /// The earliest time of the next summary.
     next: Instant,
-    complained: bool,
+    /// The last write failed, and that was logged.
+    error_logged: bool,
 }
 
 impl Metrics {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(in crate::watch) fn new(config: &Config) -> Self {
         let file = Some(config.metrics.file.clone()).filter(|f| f.components().next().is_some());
         let ended = ["delivered", "failed", "throttled", "parked", "interrupted"].map(|how| (how, 0)).into();
-        Self { file, ended, written: String::new(), due: Some(Instant::now()), next: Instant::now(), complained: false }
+        Self { file, ended, written: String::new(), due: Some(Instant::now()), next: Instant::now(), error_logged: false }
     }
 
-    pub(super) fn count(&mut self, run: &Run) {
+    /// Counts a run that ended.
+    pub(in crate::watch) fn count(&mut self, run: &Run) {
         let how = match run.state {
             State::Delivered => "delivered",
             State::Failed if run.is_throttled() => "throttled",
@@ -49,17 +55,17 @@ impl Metrics {
     }
 
     /// Something may have changed.
-    pub(super) fn stir(&mut self) {
+    pub(in crate::watch) fn mark_changed(&mut self) {
         self.due = self.due.or(Some(self.next));
     }
 
-    /// When to look, where a file is wanted.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    /// When to call [`Self::write_if_due`], if a file is configured.
+    pub(in crate::watch) fn deadline(&self) -> Option<Instant> {
         self.due.filter(|_| self.file.is_some())
     }
 
-    /// Writes the file if it is time to and something has changed.
-    pub(super) fn write(&mut self, mailbox: &Mailbox, config: &Config) {
+    /// Writes the file, if it is due and its text has changed.
+    pub(in crate::watch) fn write_if_due(&mut self, mailbox: &Mailbox, config: &Config) {
         let Some(file) = self.file.clone().filter(|_| self.due.is_some_and(|at| at <= Instant::now())) else { return };
         let began = Instant::now();
         self.due = None;
@@ -72,20 +78,19 @@ impl Metrics {
             Ok(())
         });
         match done {
-            Ok(()) => self.complained = false,
+            Ok(()) => self.error_logged = false,
             Err(e) => {
-                // Once, not at every change.
-                if !std::mem::replace(&mut self.complained, true) {
-                    crate::log::error(&e);
+                if !std::mem::replace(&mut self.error_logged, true) {
+                    log::error(&e);
                 }
                 self.written.clear();
             }
         }
-        self.next = Instant::now() + PACE.max(began.elapsed() * SHARE);
+        self.next = Instant::now() + MIN_INTERVAL.max(began.elapsed() * TIME_SHARE);
     }
 }
 
-/// The figures in Prometheus's text format.
+/// The metrics in Prometheus's text format.
 fn text(summary: &Summary, ended: &BTreeMap<&'static str, u64>) -> String {
     let mut out = String::new();
     let mut metric = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
@@ -116,22 +121,4 @@ fn replace(file: &Path, text: &str) -> Result<()> {
         tempfile::Builder::new().prefix(".askbox").permissions(everyone).tempfile_in(folder).io("write metrics in", folder)?;
     temporary.write_all(text.as_bytes()).io("write", file)?;
     temporary.persist(file).map_err(|e| e.error).io("replace", file).map(drop)
-}
-
-impl super::Watch<'_> {
-    /// The figures and the service manager's status line, as far as they changed.
-    pub(super) fn tell_how_it_stands(&mut self) {
-        self.metrics.stir();
-        self.metrics.write(&self.mailbox, &self.config);
-        let waiting = self.ready.len() + self.queue.len();
-        let mut status = format!("{} running, {waiting} waiting to be launched", self.live.len());
-        if let Some(until) = self.gate.until() {
-            status.push_str(&format!("; the queue is paused until {}", crate::time::rfc3339(until)));
-        }
-        if status != self.status {
-            // Without a service manager this goes nowhere.
-            let _ = sd_notify::notify(&[sd_notify::NotifyState::Status(&status)]);
-            self.status = status;
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! Everything at a glance, for monitoring: how many rounds stand where, how long the oldest question waits, whether the queue
-//! is paused, what was spent today.
+//! The numbers at a glance, for monitoring: rounds by state, the age of the oldest question, the state of the queue, and what was spent
+//! today.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use crate::run::money::costs;
 use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
 use crate::time::{self, Time};
-use crate::watch::breaker::{Permit, State};
-use crate::watch::shared;
+use crate::watch::breaker::shared_file;
+use crate::watch::breaker::state_machine::{Permit, State};
 
-/// Everything at a glance.
+/// The numbers at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// Open rounds by state; every state is there.
+    /// The number of open rounds in each state; every state has an entry.
     pub rounds: BTreeMap<&'static str, u64>,
     /// When the oldest pending question was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending_at: Option<Time>,
-    /// How long it has been waiting.
+    /// How long that question has been waiting, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending_seconds: Option<u64>,
-    /// Whether answers become runs.
+    /// Whether answered questions are being relaunched.
     pub queue: Queue,
-    /// US dollars of this day (UTC).
+    /// US dollars spent on this day (UTC).
     pub spent_today_usd: f64,
-    /// The limit on them; missing where there is none.
+    /// The limit on that, `limits.day_cost`; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_limit_usd: Option<f64>,
-    /// Somebody watches the mailbox.
+    /// A watcher runs on the mailbox.
     pub watched: bool,
 }
 
-/// Whether answers become runs.
+/// Whether answered questions are being relaunched.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
-    /// `open`; `paused`, by the breaker or by the day's limit; `probing`: one run is being tried.
+    /// `open`; `paused` by the breaker or by the day's limit; `probing`: one run is being tried.
     pub state: &'static str,
-    /// Until when.
+    /// The end of the pause, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Why.
+    /// Why the queue is not open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Runs that failed lately and count for the breaker.
+    /// The number of failed runs that the breaker counts.
     pub failures: usize,
 }
 
@@ -67,9 +67,9 @@ const STATES: [Standing; 9] = [
     Standing::Parked,
 ];
 
-/// Where the queue stands.
+/// The state of the queue.
 pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
-    let breaker = shared::read(mailbox)?;
+    let breaker = shared_file::read(mailbox)?;
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
     Ok(match (breaker.permit(time::now()), &breaker.state) {
@@ -83,7 +83,7 @@ pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     })
 }
 
-/// Reads names, the records of claimed rounds and the day's bookings; no question.
+/// Sums up a mailbox. Reads file names, the records of claimed rounds and the day's costs, but no question.
 pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
     let mut rounds: BTreeMap<&'static str, u64> = STATES.iter().map(|s| (s.word(), 0)).collect();
     let mut add = |standing: Standing, n: usize| *rounds.entry(standing.word()).or_default() += n as u64;

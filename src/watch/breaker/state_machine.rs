@@ -1,5 +1,5 @@
-//! The global breaker: when run after run fails, the queue is paused and one run is tried after a while. Pure: it is told what
-//! happens and when, and says what that changes. What it knows survives a restart as `breaker.json`.
+//! The breaker of all runs: when many runs in a row fail, the queue is paused, and after a pause one run is tried. It does no I/O and
+//! reads no clock. Its state lies in `breaker.json` and survives restarts.
 //!
 //! ```text
 //! closed ── N failures within the window, none delivered ──▶ open ── its pause is over ──▶ probing (one run)
@@ -15,31 +15,31 @@ use serde::{Deserialize, Serialize};
 use crate::config::Relaunch;
 use crate::time::{self, Time};
 
-/// The pause doubles no further than so many times.
+/// The number of times that the pause doubles at most.
 const DOUBLINGS: u32 = 3;
-/// Failures remembered, however large the configured number is.
+/// The largest number of failures that are kept, whatever the configuration says.
 const REMEMBERED: usize = 10_000;
 
-/// When it opens, and for how long.
+/// When the breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// So many failures; 0 for never.
+    /// The number of failures that opens it; 0 for never.
     pub failures: u32,
-    /// Within this time.
+    /// The time within which they must happen.
     pub window: Duration,
     /// The first pause.
     pub pause: Duration,
 }
 
 impl Settings {
-    /// As the operator has configured it.
+    /// The operator's configuration: `relaunch.breaker_…`.
     #[must_use]
     pub fn of(config: &Relaunch) -> Self {
         Self { failures: config.breaker_failures, window: config.breaker_window.0, pause: config.breaker_pause.0 }
     }
 }
 
-/// Where it stands.
+/// The state of the breaker.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "state")]
@@ -47,29 +47,29 @@ pub enum State {
     /// Runs are launched.
     #[default]
     Closed,
-    /// Nothing is launched until then; after that, one run.
+    /// Nothing is launched until a time; after that, one run.
     Open {
-        /// Since when.
+        /// When it opened.
         since: Time,
-        /// Until when.
+        /// The end of the pause.
         until: Time,
-        /// Which pause in a row, from 1.
+        /// The number of this pause in a row, from 1.
         pause: u32,
-        /// Why.
+        /// Why it opened.
         why: String,
     },
     /// One run is being tried.
     Probing {
-        /// Which: `WORKFLOW/QUESTION/ATTEMPT`.
+        /// The run: `WORKFLOW/QUESTION/ATTEMPT`.
         run: String,
-        /// Since when nothing else is launched.
+        /// When the breaker opened.
         since: Time,
-        /// Since when it is tried; missing in files of earlier versions.
+        /// When the run was launched; missing in files of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tried_at: Option<Time>,
-        /// The pause before it was which in a row.
+        /// The number of the pause before it, in a row, from 1.
         pause: u32,
-        /// Why.
+        /// Why it opened.
         why: String,
     },
 }
@@ -78,26 +78,26 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failed {
-    /// When.
+    /// When it ended.
     pub at: Time,
-    /// Which: `WORKFLOW/QUESTION/ATTEMPT`.
+    /// The run: `WORKFLOW/QUESTION/ATTEMPT`.
     pub run: String,
 }
 
-/// The breaker, as it lies on disk.
+/// The breaker, as `breaker.json` holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breaker {
     /// The version of the layout.
     #[serde(default)]
     pub schema_version: u32,
-    /// Where it stands.
+    /// Its state.
     #[serde(flatten)]
     pub state: State,
     /// The failures that count, the oldest first.
     #[serde(default)]
     pub failures: Vec<Failed>,
-    /// When a run was delivered last; earlier failures do not count.
+    /// When the last delivered run ended; earlier failures do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Time>,
 }
@@ -105,24 +105,24 @@ pub struct Breaker {
 /// What may be launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// Whatever the cap allows.
+    /// As many runs as `relaunch.max_concurrent` allows.
     Any,
-    /// One run, to see whether it goes again.
+    /// One run, to see whether runs succeed again.
     One,
-    /// Nothing before then.
+    /// Nothing before this time.
     NotBefore(Time),
     /// Nothing before the probe has ended.
     Wait,
 }
 
-/// What has changed.
+/// How an event changed the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing that anybody needs to be told.
+    /// It did not open or close.
     None,
-    /// The queue is paused.
+    /// The queue is paused from now on.
     Opened,
-    /// It goes on.
+    /// The queue goes on.
     Closed,
 }
 
@@ -138,14 +138,14 @@ impl Breaker {
         }
     }
 
-    /// A run is about to be launched. Tells whether it is the probe.
+    /// A run is about to be launched. Returns whether it is the probe.
     pub fn launched(&mut self, run: &str, now: Time) -> bool {
         let State::Open { since, pause, why, .. } = &self.state else { return false };
         self.state = State::Probing { run: run.into(), since: *since, tried_at: Some(now), pause: *pause, why: why.clone() };
         true
     }
 
-    /// A run failed. One that was told of before counts once.
+    /// A run failed. The same run counts once, however often this is called.
     pub fn failed(&mut self, run: &str, at: Time, settings: Settings, now: Time) -> Change {
         let known = self.failures.iter().any(|f| f.run == run);
         if settings.failures == 0 || known || self.delivered_at.is_some_and(|d| d >= at) {
@@ -170,7 +170,7 @@ impl Breaker {
         }
     }
 
-    /// A run was delivered: it goes. One that was told of late, delivered before the failures that opened it, says nothing.
+    /// A run was delivered, so the breaker closes. A run that ended before the breaker opened does not close it.
     pub fn delivered(&mut self, at: Time) -> Change {
         self.delivered_at = Some(self.delivered_at.map_or(at, |d| d.max(at)));
         self.failures.retain(|f| f.at > at);
@@ -183,7 +183,7 @@ impl Breaker {
         }
     }
 
-    /// A run ended in a way that says nothing about the others: if it was the probe, another one may be tried.
+    /// A run ended in a way that says nothing about other runs, or could not start. If it was the probe, another run may be tried.
     pub fn ended(&mut self, run: &str, now: Time) {
         if let State::Probing { run: probe, since, pause, why, .. } = &self.state
             && probe == run
@@ -192,7 +192,7 @@ impl Breaker {
         }
     }
 
-    /// The run that is being tried, and since when.
+    /// The run that is being tried, and when it was launched.
     #[must_use]
     pub fn probe(&self) -> Option<(&str, Option<Time>)> {
         match &self.state {
@@ -201,7 +201,7 @@ impl Breaker {
         }
     }
 
-    /// Why nothing, or but one run, is launched.
+    /// Why nothing, or only one run, is launched.
     #[must_use]
     pub fn why(&self) -> Option<&str> {
         match &self.state {
@@ -212,8 +212,8 @@ impl Breaker {
 }
 
 fn open(since: Time, pause: u32, settings: Settings, now: Time, why: String) -> State {
-    let long = settings.pause.saturating_mul(1 << (pause - 1).min(DOUBLINGS));
-    State::Open { since, until: now.checked_add_signed(delta(long)).unwrap_or(Time::MAX_UTC), pause, why }
+    let length = settings.pause.saturating_mul(1 << (pause - 1).min(DOUBLINGS));
+    State::Open { since, until: now.checked_add_signed(delta(length)).unwrap_or(Time::MAX_UTC), pause, why }
 }
 
 fn delta(duration: Duration) -> TimeDelta {
@@ -275,12 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_that_is_told_late_does_not_close_what_opened_after_it() {
+    fn a_run_delivered_before_the_breaker_opened_does_not_close_it() {
         let mut breaker = opened();
         assert_eq!(breaker.delivered(at(19)), Change::None);
         assert_eq!(breaker.permit(at(21)), Permit::NotBefore(at(120)));
         assert_eq!(breaker.delivered(at(20)), Change::Closed);
-        assert_eq!(breaker.delivered(at(20)), Change::None, "who hears of it second has nothing to say");
+        assert_eq!(breaker.delivered(at(20)), Change::None, "a second report of the same delivery changes nothing");
     }
 
     #[test]
@@ -307,11 +307,11 @@ mod tests {
         breaker.ended("y/1/1", at(122));
         assert_eq!(breaker.permit(at(122)), Permit::Wait);
         breaker.ended("d/1/1", at(123));
-        assert_eq!(breaker.permit(at(123)), Permit::One, "a probe that was stopped says nothing: another one");
+        assert_eq!(breaker.permit(at(123)), Permit::One, "a probe that was stopped says nothing: another run may be tried");
     }
 
     #[test]
-    fn a_failure_that_is_told_twice_counts_once_and_zero_switches_it_off() {
+    fn a_failure_that_is_reported_twice_counts_once_and_zero_switches_the_breaker_off() {
         let mut breaker = Breaker::default();
         for _ in 0..9 {
             assert_eq!(fail(&mut breaker, "a/1/1", 0), Change::None);

@@ -1,4 +1,4 @@
-//! A mailbox that does not exist yet, is unmounted or was moved: wait for it.
+//! A mailbox that does not exist yet, was moved, or is unmounted.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,58 +8,64 @@ use std::time::Duration;
 use crate::disk::hints::{Hint, Hints};
 use crate::error::{Error, Result};
 use crate::mailbox::{Folder, Mailbox};
-use crate::watch::{Input, Left, Options};
+use crate::watch::messages::{Options, WatchMessage};
 
-/// How long at most until it is looked for again, where no event comes: an unmount sends none.
-const LOOK: Duration = Duration::from_secs(30);
+/// The longest time between two looks for a missing mailbox: mounting and unmounting send no file events.
+const RECHECK_EVERY: Duration = Duration::from_secs(30);
 
-/// The folders whose events the watcher wants.
+/// The folders whose file events a watcher needs.
 pub(super) const WATCHED: [Folder; 6] =
     [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Timers, Folder::Awaits];
 
-/// Device and inode of the mailbox and of the folders that are watched.
+/// Device and inode of the mailbox and of each watched folder.
 pub(super) type Identity = Vec<(u64, u64)>;
 
-/// A folder of the same name that is another one is another mailbox, and sends its events to nobody.
+/// The mailbox's identity; `None` if a folder is missing. If it changes, another folder has taken the name, and the events of the
+/// old one no longer say anything about it.
 pub(super) fn identity(root: &Path) -> Option<Identity> {
     let folders = WATCHED.iter().map(|f| root.join(f.name()));
     let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
     std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
 }
 
-/// What happens beside the watched folders, such as a new line of `audit.jsonl`.
+/// Whether a hint is about a file beside the watched folders, such as a new line of `audit.jsonl`.
 pub(super) fn is_noise(root: &Path, hint: &Hint) -> bool {
     let Hint::At(path) = hint else { return false };
     path.parent() == Some(root) && !WATCHED.iter().any(|f| path.ends_with(f.name()))
 }
 
-/// Returns the mailbox once it exists; [`Left::Stopped`] where the watcher is told to stop first. The watcher never makes the
-/// mailbox itself: under an unmounted folder it would make a second one.
-pub fn wait_for_mailbox(root: &Path, options: &Options, inputs: &Receiver<Input>, sender: &Sender<Input>) -> Result<Result<Mailbox, Left>> {
-    let mut told = false;
+/// Waits until the mailbox exists; `None` if a message says stop first. The watcher never creates the mailbox folder itself: while
+/// the real one is not mounted, that would create a second mailbox below the mount point.
+pub fn wait_for_mailbox(
+    root: &Path,
+    options: &Options,
+    messages: &Receiver<WatchMessage>,
+    sender: &Sender<WatchMessage>,
+) -> Result<Option<Mailbox>> {
+    let mut logged = false;
     loop {
         let to = sender.clone();
         let from_events = || {
             Hints::new(move |hint| {
-                let _ = to.send(Input::Hint(hint));
+                let _ = to.send(WatchMessage::Hint(hint));
             })
         };
         let mut hints = if options.poll.is_none() { from_events().ok() } else { None };
-        // The nearest folder above that exists: whatever comes is made below it.
+        // The nearest existing folder above the mailbox: every missing folder is created below it.
         if let (Some(hints), Some(above)) = (&mut hints, root.ancestors().skip(1).find(|p| p.is_dir())) {
             let _ = hints.watch(above);
         }
         match Mailbox::open(root) {
-            Ok(_) => return Mailbox::open_or_create(root).map(Ok),
+            Ok(_) => return Mailbox::open_or_create(root).map(Some),
             Err(Error::NotFound { .. }) => {}
             Err(e) => return Err(e),
         }
-        if !told {
+        if !logged {
             tracing::info!("waiting for the mailbox {}", root.display());
-            told = true;
+            logged = true;
         }
-        match inputs.recv_timeout(options.poll.unwrap_or(LOOK)) {
-            Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(Err(Left::Stopped)),
+        match messages.recv_timeout(options.poll.unwrap_or(RECHECK_EVERY)) {
+            Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
     }

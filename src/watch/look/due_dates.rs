@@ -1,19 +1,18 @@
-//! Dates that are due: expiries, reminders, next attempts.
+//! Expiries, reminders and retries whose date has come. A timer file is only a hint; the question or run says what is really due.
 
 use crate::error::Result;
+use crate::log;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::close::{self, Expiry};
 use crate::mailbox::intake;
 use crate::mailbox::timers::{self, Due, Timer};
 use crate::time;
-use crate::watch::Watch;
+use crate::watch::report::notification;
+use crate::watch::watcher::{RETRY_AFTER, Watcher};
 
-/// The pause after which what failed is tried again.
-const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(10);
-
-impl Watch<'_> {
-    /// Does what is due. A timer is only a hint: the document says whether its date is real.
-    pub(super) fn dates(&mut self) {
+impl Watcher<'_> {
+    /// Handles every timer whose date has come, and removes its file.
+    pub(in crate::watch) fn handle_due_dates(&mut self) {
         while self.timers.first().is_some_and(|t| t.at <= time::now()) {
             let Some(timer) = self.timers.pop_first() else { break };
             let done = match timer.due {
@@ -27,37 +26,37 @@ impl Watch<'_> {
                 }
             };
             if let Err(e) = done.and_then(|()| timer.disarm(&self.mailbox)) {
-                self.tell(&e);
-                self.again_later(timer);
+                log::error(&e);
+                self.try_again_later(timer);
             }
         }
     }
 
-    fn again_later(&mut self, timer: Timer) {
-        self.timers.insert(Timer { at: time::now() + AGAIN, ..timer });
+    fn try_again_later(&mut self, timer: Timer) {
+        self.timers.insert(Timer { at: time::now() + RETRY_AFTER, ..timer });
     }
 
     fn expire(&mut self, timer: &Timer) -> Result<()> {
         let expiry = close::expire(&self.mailbox, &timer.round, time::now())?;
-        let word = match expiry {
+        let event = match expiry {
             Expiry::Nothing => {
-                // The question's date or round may be another by now.
-                self.take_in(&timer.round.workflow.file_name(), true);
+                // The workflow may have another question by now, or the question another date.
+                self.read_question(&timer.round.workflow.file_name(), true);
                 return Ok(());
             }
             Expiry::Later => {
-                self.again_later(timer.clone());
+                self.try_again_later(timer.clone());
                 return Ok(());
             }
             Expiry::Kept => "overdue",
             Expiry::Defaulted => "default",
             Expiry::Cancelled => "expired",
         };
-        tracing::info!(event = word, workflow = %timer.round.workflow);
+        tracing::info!(event, workflow = %timer.round.workflow);
         if expiry == Expiry::Kept
             && let Ok(document) = intake::read_pending(&self.mailbox, &timer.round.workflow)
         {
-            self.notify("overdue", &document);
+            notification::send(&self.config, "overdue", &document);
         }
         Ok(())
     }
@@ -69,12 +68,12 @@ impl Watch<'_> {
             Err(e) => return Err(e),
         };
         if intake::round_of(&self.mailbox, &document.typed)? != timer.round {
-            self.take_in(&timer.round.workflow.file_name(), true);
+            self.read_question(&timer.round.workflow.file_name(), true);
             return Ok(());
         }
         audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));
         tracing::info!(event = "reminder", workflow = %timer.round.workflow);
-        self.notify("reminder", &document);
+        notification::send(&self.config, "reminder", &document);
         let asked = timers::asked(&self.mailbox, &document.typed);
         let dates = timers::of_question(&document.typed, &timer.round, asked, time::now());
         for next in dates.into_iter().filter(|t| t.due == Due::Remind) {

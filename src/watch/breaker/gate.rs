@@ -1,0 +1,232 @@
+//! Whether another run may be launched now: the breaker and the day's budget decide together.
+
+use std::time::{Duration, Instant};
+
+use crate::config::Config;
+use crate::disk::Lock;
+use crate::id::RoundId;
+use crate::log;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::money::day::DayBudget;
+use crate::time::{self, Time};
+use crate::watch::breaker::shared_file::SharedBreaker;
+use crate::watch::breaker::state_machine::{Breaker, Change, Permit, Settings};
+
+/// How often to look at a probe that another watcher runs.
+const RECHECK_PROBE_EVERY: Duration = Duration::from_secs(1);
+/// A probe's supervisor must hold the run lock this long after the probe was admitted.
+const PROBE_START_LIMIT: Duration = Duration::from_secs(10);
+/// The pause after which a budget that could not be read is read again.
+const RETRY_AFTER: chrono::TimeDelta = chrono::TimeDelta::seconds(10);
+
+/// What may be launched now.
+#[derive(Debug)]
+pub(in crate::watch) enum Verdict {
+    /// One more run.
+    Launch,
+    /// Nothing before [`Gate::deadline`], or before a run ends.
+    Wait,
+    /// Nothing before the probe has ended: the run of this round.
+    WaitForProbe(RoundId),
+}
+
+#[derive(Debug)]
+pub(in crate::watch) struct Gate {
+    mailbox: Mailbox,
+    config: Config,
+    breaker: SharedBreaker,
+    settings: Settings,
+    /// The queue is paused until this time.
+    until: Option<Time>,
+    /// When to look again at another watcher's probe.
+    recheck_probe_at: Option<Instant>,
+    /// The end of the day whose budget is spent, once that was reported.
+    spent_until: Option<Time>,
+}
+
+impl Gate {
+    pub(in crate::watch) fn new(mailbox: &Mailbox, config: &Config) -> Self {
+        Self {
+            mailbox: mailbox.clone(),
+            config: config.clone(),
+            breaker: SharedBreaker::of(mailbox),
+            settings: Settings::of(&config.relaunch),
+            until: None,
+            recheck_probe_at: None,
+            spent_until: None,
+        }
+    }
+
+    /// The time until which the queue is paused, if the last [`Self::check`] said so.
+    pub(in crate::watch) fn until(&self) -> Option<Time> {
+        self.until
+    }
+
+    /// When to call [`Self::check`] again.
+    pub(in crate::watch) fn deadline(&self) -> Option<Instant> {
+        let until = self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default());
+        until.into_iter().chain(self.recheck_probe_at).min()
+    }
+
+    /// Whether one more run may be launched.
+    pub(in crate::watch) fn check(&mut self) -> Verdict {
+        (self.until, self.recheck_probe_at) = (None, None);
+        let now = time::now();
+        let mut permit = self.breaker.read().permit(now);
+        if permit == Permit::Wait {
+            self.end_dead_probe();
+            permit = self.breaker.read().permit(time::now());
+        }
+        match permit {
+            Permit::Any | Permit::One => self.check_budget(now),
+            Permit::NotBefore(at) => {
+                self.until = Some(at);
+                Verdict::Wait
+            }
+            Permit::Wait => {
+                let probe = self.breaker.read().probe().and_then(|(token, _)| round_of(token));
+                probe.map_or(Verdict::Wait, |(round, _)| Verdict::WaitForProbe(round))
+            }
+        }
+    }
+
+    fn check_budget(&mut self, now: Time) -> Verdict {
+        match DayBudget::of(&self.mailbox, &self.config, now) {
+            Ok(DayBudget::Spent { until, why }) => {
+                self.until = Some(until);
+                if self.spent_until.replace(until) != Some(until) {
+                    self.report_paused(until, &why);
+                }
+                Verdict::Wait
+            }
+            Ok(budget) => {
+                if self.spent_until.take().is_some() {
+                    self.report_resumed("another day");
+                }
+                // If the rest is reserved, the end of a run wakes the watcher.
+                if budget == DayBudget::Available { Verdict::Launch } else { Verdict::Wait }
+            }
+            Err(e) => {
+                log::error(&e);
+                self.until = Some(now + RETRY_AFTER);
+                Verdict::Wait
+            }
+        }
+    }
+
+    /// Another watcher runs the probe: look at it again soon.
+    pub(in crate::watch) fn recheck_probe_soon(&mut self) {
+        self.recheck_probe_at = Some(Instant::now() + RECHECK_PROBE_EVERY);
+    }
+
+    /// Asks, right before a run is started, whether it may start. If one run is to be tried, one of all watchers gets it.
+    pub(in crate::watch) fn admit(&mut self, run: &Run) -> bool {
+        let token = run.token();
+        if self.breaker.read().permit(time::now()) == Permit::Any {
+            return true;
+        }
+        let (admitted, is_probe) = self.breaker.change(|breaker| match breaker.permit(time::now()) {
+            Permit::Any => (true, false),
+            Permit::One => (true, breaker.launched(&token, time::now())),
+            Permit::Wait | Permit::NotBefore(_) => (false, false),
+        });
+        if is_probe {
+            tracing::info!(event = "probing", workflow = %run.workflow_id, "one run, to see whether runs succeed again");
+        }
+        admitted
+    }
+
+    /// A run that was admitted could not be started.
+    pub(in crate::watch) fn not_started(&mut self, run: &Run) {
+        self.breaker.change(|breaker| breaker.ended(&run.token(), time::now()));
+    }
+
+    /// Tells the breaker how runs ended. Every watcher does this for every run; the breaker counts a run once, and the watcher whose
+    /// call changes the breaker's state reports that.
+    pub(in crate::watch) fn observe(&mut self, runs: &[Run]) {
+        let runs: Vec<&Run> = runs.iter().filter(|r| r.claimant == Claimant::Supervisor).collect();
+        if runs.is_empty() {
+            return;
+        }
+        let (settings, now) = (self.settings, time::now());
+        let (changes, why, permit) = self.breaker.change(|breaker| {
+            let changes: Vec<_> = runs.iter().map(|run| observe_one(breaker, run, settings, now)).collect();
+            (changes, breaker.why().unwrap_or_default().to_owned(), breaker.permit(now))
+        });
+        for change in changes {
+            match (change, permit) {
+                (Change::Closed, _) => self.report_resumed("a run was delivered"),
+                (Change::Opened, Permit::NotBefore(until)) => self.report_paused(until, &why),
+                _ => {}
+            }
+        }
+    }
+
+    /// If no process runs the probe any more, another run may be tried.
+    pub(in crate::watch) fn end_dead_probe(&mut self) {
+        let Some((token, tried_at)) = self.breaker.read().probe().map(|(run, at)| (run.to_owned(), at)) else { return };
+        let run = round_of(&token).and_then(|(round, attempt)| record::read(&self.mailbox, &round, attempt).ok());
+        if let Some(run) = &run {
+            // A lock that cannot be checked may be held.
+            if Lock::is_held(&record::lock_path(&self.mailbox, &run.round())).unwrap_or(true) {
+                return;
+            }
+            let is_starting = tried_at.is_some_and(|at| time::since(at) < PROBE_START_LIMIT);
+            if run.state == State::Claimed && is_starting && self.mailbox.round(Folder::Running, &run.round()).exists() {
+                return;
+            }
+            // The record is read again: it may have changed just before the lock was released.
+            self.observe(&record::read(&self.mailbox, &run.round(), run.attempt).into_iter().collect::<Vec<_>>());
+        }
+        self.breaker.change(|breaker| breaker.ended(&token, time::now()));
+    }
+
+    /// Tells the breaker about runs that failed while no watcher ran.
+    pub(in crate::watch) fn count_recent_failures(&mut self) {
+        let rounds = [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(&self.mailbox, f));
+        let mut runs: Vec<Run> = rounds.filter_map(|round| record::latest(&self.mailbox, &round).ok().flatten()).collect();
+        runs.retain(|r| {
+            matches!(r.state, State::Failed | State::Parked) && r.ended_at.is_some_and(|at| time::since(at) < self.settings.window)
+        });
+        runs.sort_unstable_by_key(|r| r.ended_at);
+        self.observe(&runs);
+    }
+
+    fn report_paused(&self, until: Time, why: &str) {
+        let until = time::rfc3339(until);
+        tracing::warn!(event = "paused", %until, "the queue until {until}: {why}");
+        audit::record(&self.mailbox, Entry::about("queue_paused").by("watcher").why(format!("until {until}: {why}")));
+    }
+
+    fn report_resumed(&self, why: &str) {
+        tracing::info!(event = "resumed", "the queue: {why}");
+        audit::record(&self.mailbox, Entry::about("queue_resumed").by("watcher").why(why));
+    }
+}
+
+fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
+    let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
+    match run.state {
+        State::Delivered => breaker.delivered(at),
+        State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
+            breaker.failed(&token, at, settings, now)
+        }
+        // Its supervisor died.
+        State::Running => breaker.failed(&token, now, settings, now),
+        State::Failed | State::Parked | State::Interrupted => {
+            breaker.ended(&token, now);
+            Change::None
+        }
+        // This record belongs to the next attempt.
+        State::Claimed => Change::None,
+    }
+}
+
+/// The round and the attempt that a token names: `WORKFLOW/QUESTION/ATTEMPT`.
+fn round_of(token: &str) -> Option<(RoundId, u32)> {
+    let mut pieces = token.split('/');
+    let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
+    Some((round, pieces.next()?.parse().ok()?))
+}

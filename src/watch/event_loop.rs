@@ -1,0 +1,83 @@
+//! The loop of a watcher: sleep until a message or a date, react, launch.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use crate::disk::hints::Hint;
+use crate::error::Result;
+use crate::time;
+use crate::watch::availability;
+use crate::watch::messages::{Left, WatchMessage};
+use crate::watch::watcher::Watcher;
+
+impl Watcher<'_> {
+    /// Watches until a message says stop or the mailbox is gone. Calls `ready` once, after the first look at everything.
+    pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
+        self.complete_interrupted_posts();
+        self.gate.count_recent_failures();
+        self.look_at_everything(true, false);
+        self.launch();
+        tracing::info!(event = "watching", "{}", self.mailbox.root().display());
+        ready();
+        self.remove_left_over_files();
+        loop {
+            let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            match self.messages.recv_timeout(wait) {
+                Ok(first) => {
+                    // All messages that have come meanwhile are handled in one pass.
+                    let mut next = Some(first);
+                    while let Some(message) = next {
+                        if matches!(message, WatchMessage::Stop) {
+                            return Ok(Left::Stopped);
+                        }
+                        self.handle(message);
+                        next = self.messages.try_recv().ok();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(Left::Stopped),
+            }
+            if availability::identity(self.mailbox.root()).as_ref() != Some(&self.identity) {
+                return Ok(Left::MailboxGone);
+            }
+            self.sweep_some();
+            self.look_again();
+            self.handle_due_dates();
+            self.wake_parents_of_changed();
+            if Instant::now() >= self.next_look_around {
+                self.look_at_everything(false, self.poll);
+            }
+            self.launch();
+            self.report();
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let now = Instant::now();
+        let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
+        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline());
+        self.look_again_at.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
+    }
+
+    fn handle(&mut self, message: WatchMessage) {
+        match message {
+            WatchMessage::Hint(Hint::At(path)) => self.look_at(&path),
+            WatchMessage::Hint(Hint::Anywhere) => self.look_at_everything(false, true),
+            WatchMessage::RunEnded(round) => {
+                self.live.remove(&round);
+                // Two watchers may each have started a supervisor. If the other one owns the run, the run has not ended.
+                if !self.is_live(&round) {
+                    self.count_ended_run(&round);
+                }
+                self.recover(&round);
+                self.release_waiting_for(&round);
+            }
+            WatchMessage::Recovered(round, recovered) => {
+                self.recovering.remove(&round);
+                self.apply_recovery(&round, *recovered);
+                self.release_waiting_for(&round);
+            }
+            WatchMessage::Stop => {}
+        }
+    }
+}

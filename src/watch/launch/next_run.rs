@@ -1,0 +1,122 @@
+//! Claims and launches what may be launched: recovered and woken runs first, then answers in their order.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, awaits, intake};
+use crate::run::claim::record::Claimant;
+use crate::run::claim::{self, ClaimAttempt, Refusal};
+use crate::watch::breaker::gate::Verdict;
+use crate::watch::watcher::{RETRY_AFTER, Watcher};
+use crate::{log, time};
+
+/// How often to look again at an answer that `ask-post --wait` is about to take.
+const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
+
+impl Watcher<'_> {
+    /// Puts an answered workflow into the queue.
+    pub(in crate::watch) fn enqueue(&mut self, workflow: &WorkflowId) {
+        if self.queue.contains(workflow) {
+            return;
+        }
+        match intake::answered_at(&self.mailbox.document(Folder::Answered, workflow)) {
+            Err(e) if e.is_missing_file() => {}
+            at => self.queue.push(at.ok().flatten().unwrap_or_else(time::now), workflow.clone()),
+        }
+    }
+
+    /// The run of this round has ended or been recovered: workflows that waited for it go back into the queue.
+    pub(in crate::watch) fn release_waiting_for(&mut self, round: &RoundId) {
+        self.changed.insert(round.workflow.clone());
+        self.enqueue(&round.workflow);
+        let waiting = std::mem::take(&mut self.waiting_for_run);
+        let (released, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(run, _)| run == round);
+        self.waiting_for_run = rest;
+        released.iter().for_each(|(_, workflow)| self.enqueue(workflow));
+    }
+
+    /// Launches what may be launched, up to `relaunch.max_concurrent`.
+    pub(in crate::watch) fn launch(&mut self) {
+        while self.runs_at_work() < self.config.relaunch.max_concurrent && self.something_waits() && self.gate_is_open() {
+            if let Some(run) = self.ready.pop_front() {
+                self.start(run);
+                continue;
+            }
+            let Some(workflow) = self.queue.pop() else { return };
+            self.claim_and_start(workflow);
+        }
+    }
+
+    fn something_waits(&self) -> bool {
+        !(self.ready.is_empty() && self.queue.is_empty())
+    }
+
+    fn gate_is_open(&mut self) -> bool {
+        match self.gate.check() {
+            Verdict::Launch => true,
+            Verdict::Wait => false,
+            Verdict::WaitForProbe(round) => {
+                // The probe's end is noticed even if another watcher started it.
+                if !self.live.contains(&round) {
+                    self.recover(&round);
+                    self.gate.recheck_probe_soon();
+                }
+                false
+            }
+        }
+    }
+
+    fn claim_and_start(&mut self, workflow: WorkflowId) {
+        let answered = self.mailbox.document(Folder::Answered, &workflow);
+        let refusal = match claim::take(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
+            Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(*claim),
+            Ok(ClaimAttempt::Refused(refusal)) => refusal,
+            Err(e) => {
+                log::error(&e);
+                if !matches!(e, Error::Conflict { .. }) {
+                    self.look_later(answered, RETRY_AFTER);
+                }
+                return;
+            }
+        };
+        match refusal {
+            Refusal::NothingAnswered => {}
+            Refusal::MayBeUnfinished(wait) => self.look_later(answered, wait + Duration::from_millis(50)),
+            Refusal::AwaitedInline(_) => self.look_later(answered, RECHECK_INLINE_EVERY),
+            // The end of that run puts this answer back into the queue. If it has ended meanwhile, a second look does.
+            Refusal::EarlierRound(round) | Refusal::AskerRuns(round) => {
+                self.recover(&round);
+                if !self.mailbox.round(Folder::Running, &round).exists() {
+                    self.look_later(answered, Duration::ZERO);
+                } else if round.workflow != workflow && !self.waiting_for_run.iter().any(|(_, w)| *w == workflow) {
+                    self.waiting_for_run.push((round, workflow));
+                }
+            }
+        }
+    }
+
+    /// The number of live runs that count against `relaunch.max_concurrent`. A run that only waits for its child does not count:
+    /// otherwise it could keep its child from being recovered.
+    fn runs_at_work(&self) -> usize {
+        if self.live.len() < self.config.relaunch.max_concurrent {
+            return self.live.len();
+        }
+        let waiting = parents_waiting_in_turn(&self.mailbox).unwrap_or_default();
+        self.live.iter().filter(|round| !waiting.contains(&round.workflow)).count()
+    }
+}
+
+/// The workflows whose run waits for a child in its own turn.
+fn parents_waiting_in_turn(mailbox: &Mailbox) -> Result<HashSet<WorkflowId>> {
+    let mut waiting = HashSet::new();
+    for parent in awaits::parents(mailbox)? {
+        for wait in awaits::of_parent(mailbox, &parent)? {
+            if awaits::is_held(mailbox, &parent, &wait.typed.child)? {
+                waiting.insert(parent.clone());
+            }
+        }
+    }
+    Ok(waiting)
+}

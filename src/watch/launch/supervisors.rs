@@ -1,0 +1,100 @@
+//! Starting supervisor processes, and noticing their end.
+
+use std::process::Child;
+
+use crate::disk::Lock;
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::log;
+use crate::mailbox::Folder;
+use crate::run::claim::record::{self, Run};
+use crate::run::claim::{Claim, Taken};
+use crate::run::process::detach;
+use crate::watch::messages::WatchMessage;
+use crate::watch::watcher::{RETRY_AFTER, Watcher};
+
+impl Watcher<'_> {
+    /// Starts the supervisor of an attempt, as a process that outlives the watcher.
+    pub(super) fn start(&mut self, run: Run) {
+        if self.gate.admit(&run) {
+            let spawned = self.spawn(&run);
+            self.note_started(&run, spawned);
+        } else {
+            self.ready.push_front(run);
+        }
+    }
+
+    /// Starts the supervisor of a new claim while the attempt's record is being written: the supervisor waits for the record.
+    pub(super) fn start_claimed(&mut self, claim: Claim<Taken>) {
+        let run = claim.run.clone();
+        let spawned = self.gate.admit(&run).then(|| self.spawn(&run));
+        let answered = self.mailbox.document(Folder::Answered, &run.workflow_id);
+        // From here on the supervisor can take the round's lock.
+        let recorded = claim.put_on_record(&self.mailbox).map(Claim::hand_over);
+        match (spawned, recorded.is_ok()) {
+            // A supervisor that finds no record ends at once.
+            (Some(spawned), _) => self.note_started(&run, spawned),
+            (None, true) => self.ready.push_front(run),
+            (None, false) => {}
+        }
+        if let Err(e) = recorded {
+            log::error(&e);
+            self.look_later(answered, RETRY_AFTER);
+        }
+    }
+
+    fn spawn(&self, run: &Run) -> Result<Child> {
+        detach::command(&self.mailbox, run)?.spawn().map_err(|e| detach::failed(&e))
+    }
+
+    fn note_started(&mut self, run: &Run, spawned: Result<Child>) {
+        let round = run.round();
+        match spawned {
+            Ok(mut child) => {
+                self.live.insert(round.clone());
+                let (attempt, session) = (run.attempt, run.session_id);
+                tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
+                let sender = self.sender.clone();
+                std::thread::spawn(move || {
+                    let _ = child.wait();
+                    let _ = sender.send(WatchMessage::RunEnded(round));
+                });
+            }
+            Err(e) => {
+                log::error(&e);
+                self.gate.not_started(run);
+                self.look_later(self.mailbox.round(Folder::Running, &round), RETRY_AFTER);
+            }
+        }
+    }
+
+    /// Waits, in a thread of its own, for the end of a run that another process supervises: its lock becomes free.
+    pub(super) fn wait_for_end(&mut self, round: &RoundId) {
+        if !self.live.insert(round.clone()) {
+            return;
+        }
+        let (path, sender, round) = (record::lock_path(&self.mailbox, round), self.sender.clone(), round.clone());
+        std::thread::spawn(move || {
+            let _ = Lock::wait_until_free(&path);
+            let _ = sender.send(WatchMessage::RunEnded(round));
+        });
+    }
+
+    /// Whether a process holds the round's run lock.
+    pub(in crate::watch) fn is_live(&self, round: &RoundId) -> bool {
+        Lock::is_held(&record::lock_path(&self.mailbox, round)).unwrap_or(false)
+    }
+
+    /// Counts how a run ended, for the metrics and the breaker.
+    pub(in crate::watch) fn count_ended_run(&mut self, round: &RoundId) {
+        match record::latest(&self.mailbox, round) {
+            Ok(Some(run)) => {
+                self.metrics.count(&run);
+                self.gate.observe(&[run]);
+            }
+            Ok(None) => {}
+            Err(e) => log::error(&e),
+        }
+        self.gate.end_dead_probe();
+    }
+}

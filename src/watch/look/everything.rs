@@ -1,0 +1,97 @@
+//! A look at every folder. It finds everything that file events would have told.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::mailbox::timers::Timer;
+use crate::mailbox::{Folder, intake, list};
+use crate::watch::look::questions::{hash, stamp};
+use crate::watch::watcher::Watcher;
+use crate::{disk, log};
+
+/// Temporary files of killed writers are removed once they are this old.
+const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
+/// The number of questions that the start-up sweep reads between two looks at the channel.
+const SWEEP_BATCH: usize = 32;
+
+impl Watcher<'_> {
+    /// Completes the posts in `pending/` that a crash interrupted.
+    pub(in crate::watch) fn complete_interrupted_posts(&mut self) {
+        for name in list::hidden_names(&self.mailbox, Folder::Pending).unwrap_or_default() {
+            if let Err(e) = intake::roll_forward(&self.mailbox, &name) {
+                log::error(&e);
+            }
+        }
+    }
+
+    /// Removes temporary files of killed writers, in a thread of its own: this reads every folder.
+    pub(in crate::watch) fn remove_left_over_files(&self) {
+        let mailbox = self.mailbox.clone();
+        std::thread::spawn(move || {
+            let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
+            let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
+            for folder in Folder::ALL {
+                removed.extend(disk::sweep(&mailbox.folder(folder), depth(folder), LEFT_OVER_AGE));
+            }
+            for path in removed {
+                tracing::info!(event = "swept", "{}: left by a program that died", path.display());
+            }
+        });
+    }
+
+    /// Looks at every folder. `first`: the questions in `pending/` are read later, by [`Self::sweep_some`]. `thorough`: files whose
+    /// names are known are checked for changes too. Whatever cannot be read is looked at again the next time.
+    pub(in crate::watch) fn look_at_everything(&mut self, first: bool, thorough: bool) {
+        self.next_look_around = Instant::now() + self.look_around_every;
+        if let Err(e) = self.look_at_folders(first, thorough) {
+            log::error(&e);
+        }
+    }
+
+    fn look_at_folders(&mut self, first: bool, thorough: bool) -> Result<()> {
+        // Timers come first: the steps below add to them.
+        self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
+        for round in list::round_names(&self.mailbox, Folder::Running) {
+            if !self.live.contains(&round) {
+                self.recover(&round);
+            }
+        }
+        self.gate.end_dead_probe();
+        for workflow in list::workflows(&self.mailbox, Folder::Answered)? {
+            self.enqueue(&workflow);
+        }
+        self.wake_all_parents()?;
+        let pending = list::names(&self.mailbox, Folder::Pending)?;
+        if first {
+            self.sweep = pending;
+            if self.sweep.is_empty() {
+                self.last_notified.mark();
+            }
+        } else {
+            let names: HashSet<u64> = pending.iter().map(hash).collect();
+            let folder = self.mailbox.folder(Folder::Pending);
+            let is_new = |name: &String| match self.known.get(&hash(name)) {
+                Some(known) => thorough && known.stamp != stamp(&folder.join(name)),
+                None => true,
+            };
+            let new: Vec<String> = pending.into_iter().filter(is_new).collect();
+            self.known.retain(|n, _| names.contains(n));
+            new.iter().for_each(|name| self.read_question(name, true));
+        }
+        Ok(())
+    }
+
+    /// Reads the next questions of the start-up sweep.
+    pub(in crate::watch) fn sweep_some(&mut self) {
+        for _ in 0..SWEEP_BATCH {
+            let Some(name) = self.sweep.pop() else { return };
+            let is_news = self.last_notified.is_news(&self.mailbox.folder(Folder::Pending).join(&name));
+            self.read_question(&name, is_news);
+        }
+        if self.sweep.is_empty() {
+            self.sweep = Vec::new();
+            self.last_notified.mark();
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the watcher does about one path, depending on the folder that it lies in.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::Folder;
+use crate::mailbox::timers::Timer;
+use crate::watch::watcher::Watcher;
+
+impl Watcher<'_> {
+    /// Looks at one path of the mailbox.
+    pub(in crate::watch) fn look_at(&mut self, path: &Path) {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return };
+        let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
+        match folder {
+            Some(Folder::Pending) => {
+                self.changed.extend(WorkflowId::from_file_name(name));
+                self.read_question(name, true);
+            }
+            Some(Folder::Answered) => {
+                if let Some(workflow) = WorkflowId::from_file_name(name) {
+                    self.enqueue(&workflow);
+                }
+            }
+            Some(Folder::Running) => {
+                if let Some(round) = RoundId::from_file_name(name).filter(|r| !self.live.contains(r)) {
+                    self.recover(&round);
+                    self.changed.insert(round.workflow);
+                }
+            }
+            // The round may have been dropped: its parent is told.
+            Some(Folder::Parked) => self.changed.extend(RoundId::from_file_name(name).map(|r| r.workflow)),
+            // The parent's last await may be gone.
+            Some(Folder::Awaits) => self.changed.extend(name.parse().ok()),
+            Some(Folder::Timers) => {
+                if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
+                    self.timers.insert(timer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at the paths whose time for another look has come.
+    pub(in crate::watch) fn look_again(&mut self) {
+        let now = Instant::now();
+        let due: Vec<PathBuf> = self.look_again_at.iter().filter(|(_, at)| **at <= now).map(|(p, _)| p.clone()).collect();
+        for path in &due {
+            self.look_again_at.remove(path);
+            self.look_at(path);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What the watcher looks at, and what it does about what it finds.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `hinted` | one path that a file event named |
+//! | `everything` | every folder: at the start, every minute, and after lost events |
+//! | `questions` | a file in `pending/`: new, changed, incomplete or invalid |
+//! | `due_dates` | expiries, reminders and retries whose date has come |
+//! | `parents` | waking the parents of workflows that ended |
+
+pub(super) mod due_dates;
+pub(super) mod everything;
+pub(super) mod hinted;
+pub(super) mod parents;
+pub(super) mod questions;

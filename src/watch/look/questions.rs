@@ -1,0 +1,61 @@
+//! A file in `pending/`, written by askbox or by another program: a question, an incomplete file, or an invalid one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::mailbox::Folder;
+use crate::mailbox::intake::{self, Taken};
+use crate::watch::report::notification;
+use crate::watch::watcher::{KnownQuestion, Watcher};
+use crate::{log, text};
+
+impl Watcher<'_> {
+    /// Reads a file in `pending/`. With `notify`, the user is notified if the question is new.
+    pub(in crate::watch) fn read_question(&mut self, name: &str, notify: bool) {
+        if !name.ends_with(".json") {
+            return;
+        }
+        let path = self.mailbox.folder(Folder::Pending).join(name);
+        // Taken before the file is read: a write in between changes the stamp, and the file is read again.
+        let stamp = stamp(&path);
+        match intake::take_in(&self.mailbox, name) {
+            Ok(Taken::Question(document, round)) => {
+                let known = KnownQuestion { round: hash(&round), stamp };
+                let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
+                if is_new && notify {
+                    if document.typed.question_id.is_none()
+                        && let Err(e) = intake::record_posted(&self.mailbox, &document.typed, &round)
+                    {
+                        log::error(&e);
+                    }
+                    let title = text::excerpt(&document.typed.title(), 80);
+                    tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
+                    notification::send(&self.config, "asked", &document);
+                    // During the sweep, questions that are older than this one may still be unread.
+                    if self.sweep.is_empty() {
+                        self.last_notified.mark();
+                    }
+                }
+            }
+            Ok(Taken::Nothing) => {
+                self.known.remove(&hash(name));
+            }
+            Ok(Taken::Unsettled(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
+            Ok(Taken::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(name, 140)),
+            Err(e) => log::error(&e),
+        }
+    }
+}
+
+pub(super) fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hash of a file's inode, size and modification time.
+pub(super) fn stamp(path: &Path) -> u64 {
+    hash(path.symlink_metadata().ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec())))
+}

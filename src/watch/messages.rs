@@ -1,0 +1,44 @@
+//! What wakes a watcher, how it is configured, and why it stopped.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+use crate::disk::hints::Hint;
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::run::claim::recovery::Recovered;
+
+/// What wakes a watcher.
+#[derive(Debug)]
+pub enum WatchMessage {
+    /// Something in the mailbox may have changed.
+    Hint(Hint),
+    /// The run of a round has ended.
+    RunEnded(RoundId),
+    /// The outcome of a recovery that had to wait for processes of an earlier attempt.
+    Recovered(RoundId, Box<Result<Recovered>>),
+    /// Stop watching. Runs go on.
+    Stop,
+}
+
+/// A channel of messages to a watcher.
+#[must_use]
+pub fn channel() -> (Sender<WatchMessage>, Receiver<WatchMessage>) {
+    mpsc::channel()
+}
+
+/// How to watch.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Look at every file this often, instead of waiting for file events.
+    pub poll: Option<Duration>,
+}
+
+/// Why a watcher stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// It received [`WatchMessage::Stop`].
+    Stopped,
+    /// The mailbox was moved, removed or unmounted.
+    MailboxGone,
+}
