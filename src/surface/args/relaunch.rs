@@ -1,4 +1,4 @@
-//! The arguments of `relaunch`. The help texts are its documentation.
+//! The arguments of `relaunch`. The doc comments are the help texts.
 
 use clap::{Parser, Subcommand};
 
@@ -15,65 +15,65 @@ use crate::surface::program::Common;
     after_long_help = AFTER
 )]
 pub struct Args {
-    /// Flags of every program.
+    /// The flags that every program has.
     #[command(flatten)]
     pub common: Common,
-    /// The workflow to claim and run now; one whose id is also a command follows `--`
+    /// The workflow to claim and run now; put `--` before an id that is also a command
     #[arg(value_name = "ID")]
     pub id: Option<String>,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
 const AFTER: &str = "Examples:
-  $ relaunch watch                 the service: waits for answers, costs nothing meanwhile
-  $ relaunch docs-42               claim and run one answered workflow now, in the foreground
-  $ relaunch status                what waits, runs, or is parked
-  $ relaunch -- status             a workflow whose id is `status`
+  $ relaunch watch                 the service: waits for answers and relaunches agents
+  $ relaunch docs-42               claim one answered workflow and run it now, in the foreground
+  $ relaunch status                the workflows that wait, run, or are parked
+  $ relaunch -- status             run the workflow whose id is `status`
 
-What is launched, and with which permissions, is the operator's to say: see `askbox init`.
+The operator's configuration says which program is launched, and with which permissions: see `askbox init`.
 
 Exit status: 0 done · 1 failed · 2 usage · 3 no such workflow · 4 conflict · 5 invalid document · 6 still waiting";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch the mailbox and relaunch whatever is answered: the service
+    /// Run the service that watches the mailbox and relaunches each agent whose question is answered
     #[command(after_long_help = "Examples:
   $ relaunch watch
   $ relaunch watch --mailbox /srv/questions --poll 5s
 
-SIGTERM or Ctrl-C ends the watcher; runs go on and the next watcher finds them.
-Several watchers on one mailbox are safe: each answer is claimed once.")]
+SIGTERM or Ctrl-C ends the watcher. Its runs go on, and the next watcher finds them.
+Several watchers may share one mailbox: each answer is claimed once.")]
     Watch {
-        /// Look every so often instead of waiting for file events, as on a network filesystem
+        /// Look at the mailbox this often instead of waiting for file events, which network filesystems do not send
         #[arg(long, value_name = "DURATION")]
         poll: Option<String>,
     },
-    /// Show where workflows stand: one, or all that are not over
+    /// Show the state of one workflow, or of all that are not over
     #[command(after_long_help = "Examples:
   $ relaunch status
   $ relaunch status docs-42 --json | jq -r '.state, .live.words'
   $ relaunch status -f
   $ relaunch status --summary --json | jq .queue
 
-A live run also says what it does: starting, thinking, tool:NAME (12s), throttled(529, retry 3, 4.2s),
-silent 40s, asking, finished.
+For a live run, the status includes what the agent is doing: starting, thinking, tool:NAME (12s),
+throttled(529, retry 3, 4.2s), silent 40s, asking, finished.
 
 States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
-        /// Everything at a glance, for monitoring: counts, the oldest question, whether the queue is paused, the day's costs
+        /// Show numbers for monitoring: rounds by state, the oldest question, whether the queue is paused, the day's cost
         #[arg(long, conflicts_with = "id")]
         summary: bool,
-        /// The workflow; all that are not over where it is left out
+        /// The workflow; without it, all workflows that are not over
         id: Option<String>,
-        /// Keep the view up to date until Ctrl-C; with --json, one object for every change
+        /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
         #[arg(short, long)]
         follow: bool,
     },
-    /// Read along what a run does, for people
+    /// Print what a run did and does, in words
     #[command(after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42")]
     Logs {
         /// The workflow
@@ -82,7 +82,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         #[arg(short, long)]
         follow: bool,
     },
-    /// Print a run's events, one JSON object a line, for programs
+    /// Print a run's events as JSON, one object a line
     #[command(
         after_long_help = "Examples:\n  $ relaunch events -f docs-42 | jq -c 'select(.type == \"tool_call\")'\n  $ relaunch events --since 120 docs-42"
     )]
@@ -92,67 +92,67 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         /// Go on until the run ends
         #[arg(short, long)]
         follow: bool,
-        /// Only events after this `seq`
+        /// Print only events whose `seq` is greater than this
         #[arg(long, value_name = "SEQ", default_value_t = 0)]
         since: u64,
     },
-    /// Give an agent a prompt, as a workflow of its own, and read along until it is done
+    /// Start an agent with a prompt, as a new workflow, and print what it does until it ends
     #[command(after_long_help = "Examples:
   $ relaunch run --stream fix-imports.md | jq -r 'select(.type == \"tool_call\").name'
   $ echo 'Fix the imports in src/x.py' | relaunch run -w fix-imports -
 
-Ctrl-C, SIGTERM, or a reader that closes the pipe stop the agent: the tool call in flight finishes, the
-turn ends, and the last event, `interrupted`, returns what it has. Go on later with: relaunch ID")]
+Ctrl-C, SIGTERM, or a closed output pipe stops the agent: the tool call in flight finishes, the turn ends,
+and the last event, `interrupted`, holds what the agent had so far. To go on later: relaunch ID")]
     Run {
         /// The file with the prompt, or - for standard input
         file: std::path::PathBuf,
-        /// The workflow's id; a new one where it is left out
+        /// The workflow's id; without it, a new one is generated
         #[arg(short, long, value_name = "ID")]
         workflow: Option<String>,
         /// Print every event as it happens, one JSON object a line
         #[arg(long)]
         stream: bool,
     },
-    /// Stop a live run without losing its work
+    /// Stop a live run and keep its work
     #[command(after_long_help = "Examples:
   $ relaunch stop docs-42
   $ relaunch stop docs-42 --report --grace 2m
   $ relaunch stop docs-42 --now
 
-The ladder, one rung after the other:
-  1. the tool call in flight finishes (for --grace at most), new ones are refused, the turn ends
-  2. the in-band interrupt, where the agent writes or thinks
-  3. SIGTERM: the agent takes its running tools along
-  4. the whole tree is frozen and killed
-The session is kept; go on with: relaunch docs-42")]
+The steps, until one of them ends the run:
+  1. the tool call in flight finishes (within --grace), new calls are refused, and the turn ends
+  2. an interrupt message, if the agent is writing or thinking
+  3. SIGTERM: the agent ends its running tools and itself
+  4. all its processes are frozen (SIGSTOP) and killed (SIGKILL)
+The session is kept. To go on: relaunch docs-42")]
     Stop {
         /// The workflow
         id: String,
         /// How long the tool call in flight may take to finish [default: limits.grace, 30s]
         #[arg(long, value_name = "DURATION")]
         grace: Option<String>,
-        /// Ask the agent what it has before it goes
+        /// Ask the agent for a report of its work before it ends
         #[arg(long)]
         report: bool,
         /// Do not wait for the tool call in flight
         #[arg(long)]
         now: bool,
-        /// With everything below it; nobody is woken because of that
+        /// Stop everything below the workflow too; no parent is woken because of that
         #[arg(long)]
         tree: bool,
     },
-    /// Start another agent from within an agent, and print its reply
+    /// Start another agent from within an agent, and print its final text
     #[command(after_long_help = "Examples:
   $ relaunch spawn review.md
   $ relaunch spawn --prompt 'Which license has this project?' --model haiku
   $ relaunch spawn --agent reviewer --prompt 'Review src/main.rs'
   $ relaunch spawn --background tests.md; relaunch spawn --background docs.md
 
-Prints the agent's final text and nothing else. Where it ends its turn with a question open, at or below it, or
-where --timeout is over first, prints one line instead:
+Prints the agent's final text and nothing else. If the agent, or an agent that it started, waits for an answer
+from the user, or if --timeout is over first, prints one line instead:
   SGN_PEND_STARTED (ID)
-End your turn then: you are resumed, once, with the reply. What ends without a reply prints one line such as
-`parked (ID): why`, with exit status 1.")]
+End your turn then: you are resumed once, with the final text. If the agent ends without a final text, prints one
+line such as `parked (ID): why`, with exit status 1.")]
     Spawn {
         /// The file with the instructions, or - for a prompt on standard input
         #[arg(required_unless_present = "prompt", conflicts_with = "prompt")]
@@ -160,67 +160,67 @@ End your turn then: you are resumed, once, with the reply. What ends without a r
         /// The prompt itself
         #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
-        /// As one of the agents that are defined for claude: see `askbox agents list`
+        /// Run one of the agents that are defined for claude: see `askbox agents list`
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// With another model
+        /// Use this model
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
-        /// How long to wait for the reply [default: 9m, or what the Bash around it takes]
+        /// How long to wait for the final text [default: 9m, or a little less than the Bash tool's timeout]
         #[arg(long, value_name = "DURATION")]
         timeout: Option<String>,
-        /// Do not wait: print the ID, and be resumed with the reply
+        /// Do not wait: print the ID; you are resumed with the final text
         #[arg(long)]
         background: bool,
-        /// Be resumed as soon as this one is done, not only with all others
+        /// Be resumed as soon as this agent has ended, without waiting for the others
         #[arg(long)]
         any: bool,
-        /// The new workflow's id; a generated one where it is left out
+        /// The new workflow's id; without it, one is generated
         #[arg(short, long, value_name = "ID")]
         workflow: Option<String>,
     },
-    /// Print a workflow's reply, or SGN_PEND_ONGOING; costs nothing while the answer is not in
+    /// Print a workflow's final text, or SGN_PEND_ONGOING while it waits; calls no model for that
     #[command(after_long_help = "Examples:
   $ relaunch resume docs-42
 
-One of:
-  the final text         it has finished; the same again, as often as you ask
-  SGN_PEND_ONGOING       it still waits: nothing was asked of any model
-  SGN_PEND_STARTED (ID)  it went on, and waits for something new
-  parked (ID): why       it has ended without a reply; exit status 1")]
+Prints one of:
+  the final text         it has finished; every further call prints the same
+  SGN_PEND_ONGOING       it still waits, or still works when --timeout is over
+  SGN_PEND_STARTED (ID)  it went on during this call, and now waits for something new
+  parked (ID): why       it has ended without a final text; exit status 1")]
     Resume {
         /// The workflow
         id: String,
-        /// How long to wait while it works [default: 9m, or what the Bash around it takes]
+        /// How long to wait while it works [default: 9m, or a little less than the Bash tool's timeout]
         #[arg(long, value_name = "DURATION")]
         timeout: Option<String>,
     },
-    /// Bring a parked round back and run it now
+    /// Run a parked round again, now
     #[command(after_long_help = "Examples:\n  $ relaunch retry docs-42")]
     Retry {
         /// The workflow
         id: String,
     },
-    /// Give a parked round up; everything is kept in closed/
+    /// Give up a parked round; its files are kept in closed/
     #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]
     Drop {
         /// The workflow
         id: String,
-        /// Why, for the record
+        /// The reason, for the record
         #[arg(long)]
         why: Option<String>,
     },
-    /// Claim an answer and print the resume prompt, for a main agent that uses its own subagent tool
+    /// Claim an answer and print the resume prompt, for a main agent that starts its own subagent
     #[command(after_long_help = "Examples:
   $ relaunch prompt docs-42
 
-From then on the round is delivered: no watcher launches anybody for it. Use it where the main
-agent relaunches by itself; where a watcher runs, let the watcher do it. Never both.")]
+The round then counts as delivered, and no watcher launches an agent for it. Use this only if the main agent
+relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
     Prompt {
         /// The workflow
         id: String,
     },
-    /// Own one claimed run (started by the watcher)
+    /// Supervise one claimed run (started by the watcher)
     #[command(hide = true)]
     Supervise {
         /// The workflow
@@ -229,10 +229,10 @@ agent relaunches by itself; where a watcher runs, let the watcher do it. Never b
         question: String,
         /// The attempt
         attempt: u32,
-        /// As an orphan, which belongs to nobody
+        /// Start the supervisor as an orphan and end
         #[arg(long)]
         detach: bool,
-        /// The process that detached this one, and is about to end
+        /// The process that detached this one and is about to end
         #[arg(long)]
         from: Option<u32>,
     },

@@ -26,29 +26,30 @@ const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
 /// Every end other than a delivered answer, with a hint on how to go on.
 pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> Result<u8> {
     let grace = config.limits.grace.0;
-    let (ring, rings) = mpsc::sync_channel(1);
-    let (stoppable, stopper) = mpsc::sync_channel::<Stopper>(2);
+    // Its sender wakes the printer; when the sender is dropped, no more events will come.
+    let (wake_printer, woken) = mpsc::sync_channel(1);
+    let (to_printer, stopper) = mpsc::sync_channel::<Stopper>(2);
     let (progress, printed) = mpsc::channel();
     // A thread of its own prints, and it reads the events from their file: a slow reader delays neither the agent nor a stop.
     let lines = EventTail::of(attempt.folder(mailbox).join("events.jsonl"));
     let printer = std::thread::spawn(move || {
-        let is_complete = print_all(lines, json, &rings, &progress).is_ok();
+        let is_complete = print_all(lines, json, &woken, &progress).is_ok();
         // The reader is gone, so the run is stopped; its events are still recorded.
         if !is_complete && let Ok(stopper) = stopper.recv() {
             stopper.stop(reader_gone(grace));
         }
     });
-    let mut observe = |_: &Event| {
-        let _ = ring.try_send(());
+    let mut on_event = |_: &Event| {
+        let _ = wake_printer.try_send(());
     };
     let stop_by = |s: Stopper| {
-        let _ = stoppable.send(s.clone());
+        let _ = to_printer.send(s.clone());
         let signals = stop_signals::catch(s.clone(), grace, None);
         signals.into_iter().chain([hangup::source(move || s.stop(reader_gone(grace)))]).collect()
     };
     processes::adopt_orphans();
-    let supervised = supervisor::supervise(mailbox, &config, attempt, &mut observe, stop_by);
-    drop(ring);
+    let supervised = supervisor::supervise(mailbox, &config, attempt, &mut on_event, stop_by);
+    drop(wake_printer);
     let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
     // A reader that goes on reading gets every event.
     while !printer.is_finished() {
@@ -62,14 +63,15 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
             }
         }
     }
-    ended(supervised?)
+    exit_status(supervised?)
 }
 
-fn print_all(mut lines: EventTail, json: bool, rings: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
+/// Prints every event, until the run is over. An error means that the reader is gone.
+fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
     let mut out = std::io::stdout();
     loop {
         // This is checked before the file is read: a file that is read after its last writer ended is read completely.
-        let over = matches!(rings.try_recv(), Err(TryRecvError::Disconnected));
+        let over = matches!(woken.try_recv(), Err(TryRecvError::Disconnected));
         while let Some((line, event)) = lines.next_event()? {
             let shown = if json { text::escape_json(&line) + "\n" } else { event_words::words(&event) };
             out.write_all(shown.as_bytes()).and_then(|()| out.flush()).io("write to", "standard output")?;
@@ -78,11 +80,12 @@ fn print_all(mut lines: EventTail, json: bool, rings: &Receiver<()>, progress: &
         if over {
             return Ok(());
         }
-        let _ = rings.recv();
+        let _ = woken.recv();
     }
 }
 
-fn ended(run: Run) -> Result<u8> {
+/// The exit status of a run that is over, or the error to report.
+fn exit_status(run: Run) -> Result<u8> {
     let (workflow, why) = (run.workflow_id, run.why.unwrap_or_default());
     match run.state {
         State::Delivered => Ok(0),
@@ -90,12 +93,12 @@ fn ended(run: Run) -> Result<u8> {
             format!("{workflow} failed: {why}"),
             format!("a watcher tries again after {}; see: relaunch logs {workflow}", run.retry_at.map(time::rfc3339).unwrap_or_default()),
         )),
-        State::Interrupted => {
-            Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("go on where it was: relaunch {workflow}")))
+        State::Interrupted => Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("to continue it: relaunch {workflow}"))),
+        State::Parked => {
+            Err(Error::failed(format!("{workflow} is parked: {why}"), format!("fix the cause, then: relaunch retry {workflow}")))
         }
-        State::Parked => Err(Error::failed(format!("{workflow} is parked: {why}"), format!("mend that, then: relaunch retry {workflow}"))),
         State::Claimed | State::Running => {
-            Err(Error::conflict(format!("another process runs {workflow} now"), format!("read along: relaunch logs -f {workflow}")))
+            Err(Error::conflict(format!("another process runs {workflow} now"), format!("follow it: relaunch logs -f {workflow}")))
         }
     }
 }

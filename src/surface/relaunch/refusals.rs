@@ -17,25 +17,26 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             Error::Waiting { message: format!("{workflow} still waits for its answer"), hint: format!("answer it: ask-answer {workflow}") }
         }
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
-            Error::conflict(format!("{workflow} is {}", now.state.word()), format!("bring it back: relaunch retry {workflow}"))
+            Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
         }
         Refusal::NothingAnswered => Error::conflict(
-            format!("nothing of {workflow} is to be run: it is {}", now.state.word()),
-            format!("see: relaunch status {workflow}"),
+            format!("{workflow} has nothing to run: it is {}", now.state.word()),
+            format!("details: relaunch status {workflow}"),
         ),
         Refusal::MayBeUnfinished(_) => {
             Error::Waiting { message: format!("the answer of {workflow} is being written"), hint: "try again in a few seconds".into() }
         }
         Refusal::EarlierRound(round) => Error::conflict(
             format!("an earlier answer of {workflow} is being delivered ({})", round.question),
-            format!("read along: relaunch logs -f {workflow}"),
+            format!("follow it: relaunch logs -f {workflow}"),
         ),
         Refusal::AskerRuns(round) => Error::conflict(
-            format!("the session that asked for {workflow} is still at work for {}", round.workflow),
+            format!("the session that asked for {workflow} still works for {}", round.workflow),
             format!("wait for its end: relaunch logs -f {}", round.workflow),
         ),
-        Refusal::AwaitedInline(_) => {
-            Error::conflict(format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"), "let it have it")
-        }
+        Refusal::AwaitedInline(_) => Error::conflict(
+            format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"),
+            "leave the answer to the asker",
+        ),
     }
 }

@@ -104,7 +104,7 @@ fn stopped_by(name: &str) {
     signal(run.pid(), name);
     let (outcome, events) = run.wait_end();
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    assert!(outcome.stderr.contains("go on where it was: relaunch w"), "{outcome:?}");
+    assert!(outcome.stderr.contains("to continue it: relaunch w"), "{outcome:?}");
     assert_eq!((written(&service), rungs(&events)), (20, vec!["boundary".to_owned()]));
     assert_eq!(interrupted(&events)["how"], format!("the supervisor got SIG{name}"));
     assert_eq!(alive(&service, &groups(&service)), [""; 0]);

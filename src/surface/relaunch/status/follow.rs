@@ -1,4 +1,4 @@
-//! `relaunch status -f`: the same, kept up to date.
+//! `relaunch status -f`: the status, kept up to date.
 
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -38,7 +38,7 @@ impl Picture for Table<'_> {
     }
 }
 
-/// One workflow, or all that are not over, until Ctrl-C.
+/// Shows one workflow, or all that are not over, until Ctrl-C.
 pub fn follow(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     live::follow(mailbox, &Table { mailbox, workflow }, json)
 }

@@ -1,4 +1,4 @@
-//! `relaunch status --summary`, and what the state of the queue means for those who wait in it.
+//! `relaunch status --summary`, and the queue's state as the reason why answered workflows wait.
 
 use crate::error::Result;
 use crate::mailbox::Mailbox;
@@ -7,7 +7,7 @@ use crate::surface::program;
 use crate::watch::report::summary::{self, Queue};
 use crate::{config, time};
 
-/// Everything at a glance.
+/// Prints the numbers at a glance.
 pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     let summary = summary::of(mailbox, &config::load()?.config)?;
     if json {
@@ -21,7 +21,7 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     if let Some(at) = summary.oldest_pending_at {
         line("oldest", format!("waits for {}", time::human(time::since(at))));
     }
-    line("queue", words(&summary.queue));
+    line("queue", in_words(&summary.queue));
     let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
     line("today", format!("${:.4}{limit}", summary.spent_today_usd));
     line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
@@ -29,25 +29,25 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     Ok(0)
 }
 
-fn words(queue: &Queue) -> String {
+fn in_words(queue: &Queue) -> String {
     let until = queue.until.map(|at| format!(" until {}", time::rfc3339(at))).unwrap_or_default();
     let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
     format!("{}{until}{why}", queue.state)
 }
 
-/// Gives those who wait for the queue its reason.
+/// Adds the reason to every workflow that waits because the queue is paused.
 pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
     let mut waiting = all.filter(|s| matches!(s.state, Standing::Answered | Standing::Queued)).peekable();
     if waiting.peek().is_none() {
         return Ok(());
     }
-    // A configuration that cannot be read is for others to complain about: this command is to show what is wrong.
+    // Status must work when the configuration cannot be read: other commands report that error.
     let config = config::load().map(|l| l.config).unwrap_or_default();
     let queue = summary::queue(mailbox, &config)?;
     if queue.state != "open" {
         for status in waiting {
             status.retry_at = queue.until;
-            status.why = Some(format!("the queue is {}", words(&queue)));
+            status.why = Some(format!("the queue is {}", in_words(&queue)));
         }
     }
     Ok(())

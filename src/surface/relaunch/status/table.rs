@@ -1,4 +1,4 @@
-//! `relaunch status`: a table for people, JSON for programs.
+//! `relaunch status`: a table, or JSON Lines.
 
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -8,11 +8,10 @@ use crate::surface::program;
 use crate::surface::relaunch::status::queue_state;
 use crate::{text, time};
 
-/// One workflow, or all that are not over.
+/// Prints one workflow, or all that are not over.
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let found = look(mailbox, workflow)?;
     if json {
-        // One object a line: a stream for `jq`, however many there are.
         found.iter().try_for_each(program::print_json)?;
     } else {
         program::print_words(&words(&found, workflow.is_some()))?;
@@ -20,7 +19,7 @@ pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Res
     Ok(0)
 }
 
-/// What there is to show.
+/// The workflows to show.
 pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
     let mut found = match workflow {
         Some(workflow) => vec![status::of(mailbox, workflow)?],
@@ -30,7 +29,7 @@ pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<V
     Ok(found)
 }
 
-/// It in words: `one` with its details, else a table.
+/// The workflows in words: one with its details if `one`, otherwise a table.
 pub(super) fn words(found: &[Status], one: bool) -> String {
     match found {
         [status] if one => details(status),
