@@ -145,7 +145,7 @@ fn a_session_that_asked_for_another_workflow_is_forked_only_once_its_own_run_has
     service.answer("b", "left");
     let refused = service.call("relaunch", &["b"]);
     assert_eq!(refused.status.code(), Some(4), "{refused:?}");
-    assert!(refused.stderr.contains("still at work for a"), "{refused:?}");
+    assert!(refused.stderr.contains("still works for a"), "{refused:?}");
     assert_eq!(service.launches().len(), 1);
     service.release("hold");
     let released = Instant::now();
