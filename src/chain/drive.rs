@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::claim::record::Claimant;
-use crate::run::claim::recovery::{self, Recovered};
 use crate::run::claim::{self, ClaimAttempt};
 use crate::run::process::detach;
+use crate::run::recovery::{self, Recovered};
 
 /// Starts every run at or below a workflow that can start: wake-ups of parents, answered rounds, rounds without a supervisor.
 pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {

@@ -12,6 +12,7 @@ pub mod delegated;
 pub mod money;
 pub mod on_demand;
 pub mod process;
+pub mod recovery;
 pub mod supervise;
 pub mod task;
 pub mod view;

@@ -35,7 +35,6 @@ pub mod history;
 pub mod inline;
 pub mod plan;
 pub mod record;
-pub mod recovery;
 mod stages;
 
 pub use choose::{ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};

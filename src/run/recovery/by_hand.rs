@@ -1,0 +1,72 @@
+//! What an operator does to a claimed round that is not live: retry it, stop it, or drop it.
+
+use crate::config::Config;
+use crate::disk::{self, Lock, Placed};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::question::Closed;
+use crate::mailbox::{Folder, Mailbox, close, intake, list};
+use crate::run::claim::ending::{self, Ending};
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::recovery::next_attempt;
+
+/// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once.
+///
+/// # Errors
+/// [`Error::NotFound`] if no round is parked, [`Error::Conflict`] if another round of the workflow is being delivered or the round
+/// is live or was dropped.
+pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
+    let round = parked_round(mailbox, workflow)?;
+    let _lock = mailbox.lock(workflow)?;
+    if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
+        return Err(Error::conflict(
+            format!("another round of {workflow} is being delivered ({})", busy.question),
+            "wait for it: relaunch status",
+        ));
+    }
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
+        return Err(Error::conflict(format!("{round} has a live run"), "look: relaunch status"));
+    };
+    let parked = mailbox.round(Folder::Parked, &round);
+    if intake::read_round_file(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
+        disk::untouch(&parked)?;
+        return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
+    }
+    if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
+        return Err(Error::conflict(format!("{round} is running already"), "look: relaunch status"));
+    }
+    audit::record(mailbox, Entry::of("retried", &round).by("operator"));
+    let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
+    next_attempt::end_processes(&last)?;
+    next_attempt::create(mailbox, &last)
+}
+
+/// Stops a claimed round that is not live: in its back-off, or abandoned. `None` if there is none, or if it has just become live.
+pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, why: &str) -> Result<Option<Run>> {
+    let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
+    match record::latest(mailbox, &round)? {
+        Some(run) if matches!(run.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor => {
+            next_attempt::end_processes(&run)?;
+            ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Gives the workflow's oldest parked round up: it is closed as dropped, and its files are kept.
+///
+/// # Errors
+/// [`Error::NotFound`] if no round is parked.
+pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let round = parked_round(mailbox, workflow)?;
+    let lock = mailbox.lock(workflow)?;
+    close::from_claimed(mailbox, &lock, Folder::Parked, round.question, Closed::Dropped, by, why)?;
+    Ok(round)
+}
+
+fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let parked = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).min();
+    parked.ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "see what is: relaunch status"))
+}

@@ -1,0 +1,17 @@
+//! Recovery: what happens to a claimed round whose lock is free. Its supervisor died, the machine restarted, its back-off is over, or
+//! an operator decides.
+//!
+//! Nothing is launched before all processes of the earlier attempt have ended: two agents in one session would corrupt it.
+//!
+//! - `recover`: finds the next step for a round in `running/`
+//! - `receipt`: whether an attempt whose supervisor died had been delivered
+//! - `by_hand`: `relaunch retry`, `relaunch drop`, and `relaunch stop` for a run that is not live
+//! - `next_attempt`: ends the processes of an attempt, and writes the record of the next one
+
+mod by_hand;
+mod next_attempt;
+mod receipt;
+mod recover;
+
+pub use by_hand::{drop_parked, retry, stop_waiting};
+pub use recover::{Recovered, recover, recover_at_once, take_up};

@@ -1,0 +1,59 @@
+//! From one attempt to the next: the earlier one's processes end, and the next one is put on record.
+
+use crate::error::{Error, Result};
+use crate::id::SessionId;
+use crate::mailbox::Mailbox;
+use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::process::{launch, processes};
+use crate::time;
+
+/// Writes the record of the next attempt: same session, same message. The caller holds the round's lock.
+///
+/// The session is new if the agent got the message and did nothing: a resume would show the message twice.
+pub(super) fn create(mailbox: &Mailbox, last: &Run) -> Result<Run> {
+    let session_id = if launch::got_nowhere(last) { SessionId::generate() } else { last.session_id };
+    let run = Run {
+        attempt: last.attempt + 1,
+        session_id,
+        claimant: Claimant::Supervisor,
+        state: State::Claimed,
+        claimed_at: time::now(),
+        started_at: None,
+        ended_at: None,
+        retry_at: None,
+        why: None,
+        failure: None,
+        result: None,
+        reserved_usd: None,
+        cost_usd: None,
+        ..last.clone()
+    };
+    record::create(mailbox, &run)?;
+    Ok(run)
+}
+
+/// Whether a process of any attempt of the round lives.
+pub(super) fn has_processes(run: &Run) -> bool {
+    !processes::of_run(of_round(run)).is_empty()
+}
+
+/// Ends all processes of all attempts of the round. Takes up to half a minute if they are stuck.
+pub(super) fn end_processes(run: &Run) -> Result<()> {
+    let is_ours = of_round(run);
+    if run.state == State::Running {
+        // They may be ending already: a supervisor that dies takes its agent along.
+        processes::let_go(&is_ours, processes::TERM_GRACE);
+    }
+    processes::end(&is_ours, processes::TERM_GRACE).map(drop).map_err(|left| {
+        Error::failed(
+            format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
+            "end them by hand; nothing is relaunched before they are gone",
+        )
+    })
+}
+
+/// Matches the tokens ([`Run::token`]) of all attempts of the round.
+fn of_round(run: &Run) -> impl Fn(&str) -> bool {
+    let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    move |token| token.starts_with(&prefix)
+}

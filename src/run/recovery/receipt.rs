@@ -1,0 +1,31 @@
+//! The receipt of a delivered answer, found in the events of an attempt whose supervisor died before it acted on it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use crate::agent::events::{Event, EventKind};
+use crate::document;
+use crate::mailbox::Mailbox;
+use crate::run::claim::ending::Ending;
+use crate::run::claim::record::Run;
+use crate::run::supervise::stop;
+
+/// [`Ending::Delivered`] if the attempt's session began and its final result came.
+pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
+    let events = BufReader::new(File::open(run.folder(mailbox).join("events.jsonl")).ok()?);
+    let mut began = false;
+    // The end of a turn that was stopped on request is not a final result.
+    let stopped = stop::asked(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
+    for line in events.split(b'\n').map_while(std::io::Result::ok) {
+        match document::json::<Event>(&line).map(|e| e.kind) {
+            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
+            Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
+                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
+            {
+                return Some(Ending::Delivered { text, cost_usd });
+            }
+            _ => {}
+        }
+    }
+    None
+}
