@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::claim::record::Claimant;
+use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt};
 use crate::run::process::detach;
 use crate::run::recovery::{self, Recovered};

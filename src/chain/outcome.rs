@@ -8,8 +8,8 @@ use crate::mailbox::awaits::{self, Await, End, Ended};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, Question, intake, list};
-use crate::run::claim::record::{self, Claimant, Run, State};
-use crate::run::supervise::failure::Class;
+use crate::run::attempt::failure::Class;
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::view::tail::EventTail;
 use crate::time::Time;
 

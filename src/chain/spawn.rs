@@ -18,7 +18,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::mailbox::awaits::{Ended, Join};
 use crate::mailbox::documents::workflow;
-use crate::run::claim::ending::Ending;
+use crate::run::attempt::ending::Ending;
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
 use crate::run::process::detach;

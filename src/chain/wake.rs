@@ -16,8 +16,8 @@ use crate::mailbox::awaits::{self, Await, End, Ended, Join};
 use crate::mailbox::documents::question::{Closed, Question};
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, WorkflowLock, close, intake, list};
+use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::plan;
-use crate::run::claim::record::{self, Claimant, Run};
 use crate::time;
 
 /// Something happened to a workflow. If it has ended, this notes that in its parents' awaits and wakes every parent that can be

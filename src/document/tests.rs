@@ -1,6 +1,6 @@
 //! What a document promises: nothing that this version does not know is lost, and every refusal names the field.
 
-use super::*;
+use crate::document::*;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Sample {

@@ -8,7 +8,7 @@ use crate::gc::{Gc, named, open};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::{Folder, Question, WorkflowLock, intake, list};
-use crate::run::claim::record::{self, Claimant};
+use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
 
 /// What goes of a workflow.

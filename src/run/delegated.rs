@@ -10,7 +10,7 @@ use crate::agent::events::Event;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::Run;
+use crate::run::attempt::record::Run;
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::supervisor::{self, Stopper};
 use crate::run::view::tail::EventTail;

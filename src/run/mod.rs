@@ -7,6 +7,7 @@
 //! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
 //! ```
 
+pub mod attempt;
 pub mod claim;
 pub mod delegated;
 pub mod money;

@@ -11,8 +11,8 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question};
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, list};
+use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::plan;
-use crate::run::claim::record::{self, Claimant, Run};
 
 /// The longest prompt, in bytes. Half of the largest question document, which contains it.
 pub const MAX_PROMPT: usize = (MAX_QUESTION as usize) / 2;

@@ -13,7 +13,7 @@ use crate::disk::hints::Hints;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::claim::record;
+use crate::run::attempt::record;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;

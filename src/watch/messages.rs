@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::disk::hints::Hint;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::run::claim::recovery::Recovered;
+use crate::run::recovery::Recovered;
 
 /// What wakes a watcher.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::timers::Timer;
 use crate::mailbox::{Mailbox, presence};
-use crate::run::claim::record::Run;
+use crate::run::attempt::record::Run;
 use crate::watch::availability::{self, Identity};
 use crate::watch::breaker::gate::Gate;
 use crate::watch::launch::queue::Queue;

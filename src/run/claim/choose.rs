@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::adopt::{self, Adopted};
 use crate::mailbox::{Folder, Mailbox, Question, intake, list};
+use crate::run::attempt::record::{self, Begin, Claimant, Run};
 use crate::run::claim::plan;
-use crate::run::claim::record::{self, Begin, Claimant, Run};
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 
 /// What came of an attempt to claim a workflow's answer.

@@ -9,7 +9,7 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::claim::record::{self, Claimant};
+use crate::run::attempt::record::{self, Claimant};
 use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord};
 
 /// The longest wait for the next look, where no event came.

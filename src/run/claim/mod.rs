@@ -26,15 +26,12 @@
 //!
 //! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`claim()`], [`take`] and [`take_to_launch`]
 //! - `stages`: the three stages and what leads from one to the next
-//! - [`plan`]: the first attempt: fresh session or fork, folder, runner
-//! - [`inline`]: `ask-post --wait`, which claims the answer for the asker itself
+//! - `plan`: the first attempt: fresh session or fork, folder, runner
+//! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
 mod choose;
-pub mod ending;
-pub mod history;
 pub mod inline;
 pub mod plan;
-pub mod record;
 mod stages;
 
 pub use choose::{ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};

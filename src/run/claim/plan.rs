@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::workflow::{self, Workflow};
 use crate::mailbox::{Folder, Mailbox, Question};
-use crate::run::claim::record::{Begin, Claimant, Run, State};
+use crate::run::attempt::record::{Begin, Claimant, Run, State};
 use crate::time;
 
 /// The first attempt for a round.

@@ -7,7 +7,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close};
-use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 
 /// A round with its first attempt, at one stage of its claim.
 #[derive(Debug)]

@@ -14,12 +14,12 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::claim::ending::Ending;
-use crate::run::claim::record::{self, Run};
+use crate::run::attempt::ending::Ending;
+use crate::run::attempt::failure::Class;
+use crate::run::attempt::record::{self, Run};
 use crate::run::money::costs;
 use crate::run::money::day::Day;
 use crate::run::money::used::Tree;
-use crate::run::supervise::failure::Class;
 use crate::time;
 
 const DAY: &str = "limits.day_cost";

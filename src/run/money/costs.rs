@@ -18,7 +18,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Mailbox, WorkflowLock, list};
-use crate::run::claim::record::{self, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::time::Time;
 use crate::{disk, document};
 

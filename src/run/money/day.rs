@@ -6,7 +6,7 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::claim::record::{self, State};
+use crate::run::attempt::record::{self, State};
 use crate::run::money::costs;
 use crate::time::Time;
 

@@ -9,7 +9,7 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, lineage, list};
-use crate::run::claim::record::{self, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::money::costs;
 use crate::time::{self, Time};
 

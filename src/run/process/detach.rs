@@ -7,7 +7,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{self, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::run::process::launch;
 
 /// What a run's environment says about it: nothing of that is true for the supervisor of another run.

@@ -12,8 +12,8 @@ use crate::agent::transcript;
 use crate::config::Runner;
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, Question};
+use crate::run::attempt::record::{Begin, Run};
 use crate::run::claim::plan;
-use crate::run::claim::record::{Begin, Run};
 use crate::run::process::prompt;
 use crate::run::supervise::stop;
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::mailbox::answer::Outcome;
 use crate::mailbox::awaits::{End, Ended};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
-use crate::run::claim::record::{Begin, Run};
+use crate::run::attempt::record::{Begin, Run};
 use crate::text::shell_quote;
 
 /// An answer longer than this, in bytes, goes by file: the agent's CLI refuses a prompt of more than 2 MB, and what it

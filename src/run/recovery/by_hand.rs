@@ -7,8 +7,8 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::{Folder, Mailbox, close, intake, list};
-use crate::run::claim::ending::{self, Ending};
-use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::attempt::ending::{self, Ending};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::recovery::next_attempt;
 
 /// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::process::{launch, processes};
 use crate::time;
 

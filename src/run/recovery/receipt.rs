@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use crate::agent::events::{Event, EventKind};
 use crate::document;
 use crate::mailbox::Mailbox;
-use crate::run::claim::ending::Ending;
-use crate::run::claim::record::Run;
+use crate::run::attempt::ending::Ending;
+use crate::run::attempt::record::Run;
 use crate::run::supervise::stop;
 
 /// [`Ending::Delivered`] if the attempt's session began and its final result came.

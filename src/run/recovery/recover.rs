@@ -7,10 +7,10 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, close, intake, list};
-use crate::run::claim::ending::{self, Ending};
-use crate::run::claim::history::History;
+use crate::run::attempt::earlier::EarlierAttempts;
+use crate::run::attempt::ending::{self, Ending};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::claim::plan;
-use crate::run::claim::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::recovery::{next_attempt, receipt};
 use crate::run::supervise::stop;
@@ -156,7 +156,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, last: Run) -> Result<Reco
         Ending::Interrupted { why: stop.request(config.limits.grace.0).why, class: None }
     } else {
         audit::record(mailbox, Entry::of("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
-        if History::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
+        if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
             let lost = Run { state: State::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last };
             record::write(mailbox, &lost)?;
             return launch_next(mailbox, &lost);

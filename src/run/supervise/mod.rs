@@ -1,7 +1,6 @@
 //! The supervisor: the process that owns one run, from its launch to its end.
 
 pub mod attend;
-pub mod failure;
 pub mod ladder;
 pub mod stop;
 pub mod supervisor;

@@ -16,7 +16,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::claim::record::{self, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::run::process::lookout::Source;
 use crate::run::supervise::ladder;
 use crate::text::shell_quote;

@@ -1,8 +1,8 @@
 //! Views of runs. They read the mailbox and change nothing.
 //!
-//! - [`tail`]: the events of a run, while they are written
-//! - [`activity`]: what a run does now, derived from its events
-//! - [`status`]: where the newest round of each workflow stands
+//! - `tail`: the events of a run, while they are written
+//! - `activity`: what a run does now, derived from its events
+//! - `status`: where the newest round of each workflow stands
 
 pub mod activity;
 pub mod status;

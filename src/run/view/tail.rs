@@ -12,7 +12,7 @@ use crate::disk::hints::Bell;
 use crate::error::{IoContext, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::claim::record;
+use crate::run::attempt::record;
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(60);

@@ -16,7 +16,7 @@ use crate::mailbox::awaits::Await;
 use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
-use crate::run::claim::record::Run;
+use crate::run::attempt::record::Run;
 use crate::run::money::costs::Booking;
 use crate::run::view::status::Status;
 use crate::watch::breaker::state_machine::Breaker;

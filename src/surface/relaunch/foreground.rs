@@ -8,7 +8,7 @@ use crate::agent::events::Event;
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{Run, State};
+use crate::run::attempt::record::{Run, State};
 use crate::run::process::processes;
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::supervisor::{self, Attempt, Stopper};

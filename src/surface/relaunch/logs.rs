@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Mailbox, close};
-use crate::run::claim::record;
+use crate::run::attempt::record;
 use crate::run::view::tail::{Next, RoundEvents};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;

@@ -2,17 +2,16 @@
 
 use crate::agent::events::EventKind;
 use crate::chain::whole_tree;
-use crate::config;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{Run, State};
+use crate::run::attempt::record::{Run, State};
 use crate::run::on_demand;
 use crate::run::supervise::stop::Stop;
 use crate::run::view::tail::EventTail;
 use crate::surface::program;
-use crate::text;
 use crate::time::{self, Span};
+use crate::{config, text};
 
 /// The flags of `relaunch stop`.
 #[derive(Debug, Clone, Copy)]

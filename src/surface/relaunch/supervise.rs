@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::disk;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record;
+use crate::run::attempt::record;
 use crate::run::process::{detach, processes};
 use crate::run::supervise::supervisor::{self, Attempt};
 use crate::surface::relaunch::stop_signals;
-use crate::{config, time};
+use crate::{config, disk, time};
 
 /// How long a detached supervisor ignores SIGTERM, SIGINT and SIGHUP. A program that ends the process tree in which the supervisor
 /// was started may still send it one. A request to stop its run comes as a file instead.

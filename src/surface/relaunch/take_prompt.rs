@@ -6,7 +6,7 @@ use crate::config;
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::Claimant;
+use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt};
 use crate::run::process::prompt;
 use crate::surface::program;

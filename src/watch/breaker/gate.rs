@@ -8,7 +8,7 @@ use crate::id::RoundId;
 use crate::log;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Folder, Mailbox, list};
-use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::day::DayBudget;
 use crate::time::{self, Time};
 use crate::watch::breaker::shared_file::SharedBreaker;

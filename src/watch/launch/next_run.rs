@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, awaits, intake};
-use crate::run::claim::record::Claimant;
+use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::watch::breaker::gate::Verdict;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::log;
 use crate::mailbox::Folder;
-use crate::run::claim::record::{self, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{Claim, Taken};
 use crate::run::process::detach;
 use crate::watch::messages::WatchMessage;

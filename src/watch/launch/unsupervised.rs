@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Folder;
 use crate::mailbox::timers::{Due, Timer};
-use crate::run::claim::recovery::{self, Recovered};
+use crate::run::recovery::{self, Recovered};
 use crate::watch::messages::WatchMessage;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
 use crate::{log, time};

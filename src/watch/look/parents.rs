@@ -3,7 +3,7 @@
 use crate::chain::wake;
 use crate::error::Result;
 use crate::log;
-use crate::run::claim::record::Run;
+use crate::run::attempt::record::Run;
 use crate::watch::watcher::Watcher;
 
 impl Watcher<'_> {

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::log;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{Run, State};
+use crate::run::attempt::record::{Run, State};
 use crate::watch::report::summary::{self, Summary};
 
 /// The shortest time between two summaries.

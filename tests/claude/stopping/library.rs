@@ -3,7 +3,7 @@
 use super::*;
 use askbox::config::{Config, Runner};
 use askbox::mailbox::Mailbox;
-use askbox::run::claim::record::{self, Run, State};
+use askbox::run::attempt::record::{self, Run, State};
 use askbox::run::delegated::DelegatedRun;
 use askbox::run::process::launch;
 use askbox::run::task;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::{Folder, Mailbox, Question, awaits, close, intake, list};
-use crate::run::claim::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
 use crate::run::view::status::shape::{Standing, Status, View};

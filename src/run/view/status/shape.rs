@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::agent::events::Tokens;
 use crate::id::{QuestionId, SessionId, WorkflowId};
-use crate::run::supervise::failure::Class;
+use crate::run::attempt::failure::Class;
 use crate::run::view::activity::Live;
 use crate::time::Time;
 

@@ -18,7 +18,7 @@ use crate::disk::hints::Bell;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, intake};
-use crate::run::claim::record;
+use crate::run::attempt::record;
 use crate::run::process::processes::Process;
 use crate::run::view::status::{self, Standing};
 use crate::surface::args::askbox::Demo;

@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::supervise::failure::Failure;
+use crate::run::attempt::failure::Failure;
 use crate::time::Time;
 
 /// The largest run record, in bytes.

@@ -2,13 +2,13 @@
 
 use crate::error::Result;
 use crate::mailbox::Mailbox;
-use crate::run::claim::record::{self, Run, State};
-use crate::run::supervise::failure::Class;
+use crate::run::attempt::failure::Class;
+use crate::run::attempt::record::{self, Run, State};
 use crate::time::Time;
 
 /// The attempts of a round before one of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
+pub struct EarlierAttempts {
     /// Attempts that count: all but those that only had to wait, were stopped, or reached a limit.
     pub counted: u32,
     /// Attempts that were throttled, in a row, right before.
@@ -19,7 +19,7 @@ pub struct History {
     signatures: Vec<String>,
 }
 
-impl History {
+impl EarlierAttempts {
     /// Reads the records of all attempts before `run`.
     pub fn before(mailbox: &Mailbox, run: &Run) -> Result<Self> {
         let round = run.round();

@@ -11,9 +11,9 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::Closed;
 use crate::mailbox::timers::{Due, Timer};
 use crate::mailbox::{Folder, Mailbox, close};
-use crate::run::claim::history::History;
-use crate::run::claim::record::{self, Record, Run, State};
-use crate::run::supervise::failure::{self, Class, Failure};
+use crate::run::attempt::earlier::EarlierAttempts;
+use crate::run::attempt::failure::{self, Class, Failure};
+use crate::run::attempt::record::{self, Record, Run, State};
 use crate::{text, time};
 
 /// Kept of the agent's final text in `run.json`, in characters; all of it is in `events.jsonl`.
@@ -173,7 +173,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
 
 /// Waits longer and longer, at least as long as the API asks, until its deadline.
 fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
-    let history = History::before(mailbox, run)?;
+    let history = EarlierAttempts::before(mailbox, run)?;
     let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
     let retry_at = later(pause);
     let deadline = config.relaunch.throttle_deadline.0;
@@ -190,7 +190,7 @@ fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait:
 }
 
 fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
-    let history = History::before(mailbox, run)?;
+    let history = EarlierAttempts::before(mailbox, run)?;
     let signature = run.failure.as_ref().map_or("", |f| &f.signature);
     let (count, same) = (history.counted + 1, history.same(signature) + 1);
     let limits = &config.relaunch;

@@ -1,0 +1,11 @@
+//! One attempt to deliver a round: its record, and how it ends.
+//!
+//! - `record`: `run.json`
+//! - `failure`: the classes of failures: what waiting mends, what another attempt may mend, what only a person can
+//! - `earlier`: what the earlier attempts of the round came to, for the limits on attempts
+//! - `ending`: delivered, tried again later, or parked
+
+pub mod earlier;
+pub mod ending;
+pub mod failure;
+pub mod record;
