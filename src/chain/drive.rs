@@ -1,10 +1,10 @@
 //! Starting every run of one tree that can start: what the watcher does for all workflows, done once for one tree.
 
-use crate::chain::{outcome, wake, whole_tree};
+use crate::chain::{outcome, wake};
 use crate::config::Config;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, Mailbox};
+use crate::mailbox::{Folder, Mailbox, lineage};
 use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt};
 use crate::run::process::detach;
@@ -12,7 +12,7 @@ use crate::run::recovery::{self, Recovered};
 
 /// Starts every run at or below a workflow that can start: wake-ups of parents, answered rounds, rounds without a supervisor.
 pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
-    for workflow in whole_tree::members(mailbox, root)? {
+    for workflow in lineage::members(mailbox, root)? {
         let mut runs = wake::after_change(mailbox, config, &workflow)?;
         if mailbox.document(Folder::Answered, &workflow).exists()
             && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?

@@ -13,8 +13,9 @@ use std::path::Path;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::chain::bounds::{self, Bounds};
+use crate::chain::bounds;
 use crate::chain::outcome;
+use crate::config::Chain;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -61,14 +62,14 @@ impl<'a> InTurn<'a> {
     /// Makes the await durable, before the child exists.
     pub fn begin(
         mailbox: &'a Mailbox,
-        bounds: Bounds,
+        limits: &Chain,
         parent: &WorkflowId,
         child: &WorkflowId,
         join: Join,
         request: Option<Uuid>,
     ) -> Result<Self> {
         let lock = mailbox.lock(parent)?;
-        bounds::breadth(mailbox, bounds, &lock)?;
+        bounds::breadth(mailbox, limits, &lock)?;
         if awaits::read(mailbox, parent, child)?.is_some() {
             return Err(Error::conflict(
                 format!("{parent} waits for {child} already"),

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::chain::bounds::{self, Bounds};
+use crate::chain::bounds;
 use crate::chain::drive;
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
@@ -115,12 +115,11 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
         }
         None => {
             bounds::is_new(mailbox, parent.as_ref(), &task.workflow)?;
-            let bounds = Bounds { depth: config.chain.max_depth, children: config.chain.max_children };
             if let Some(parent) = &parent {
-                bounds::depth(mailbox, bounds, parent)?;
+                bounds::depth(mailbox, &config.chain, parent)?;
             }
             check_money(mailbox, config, parent.as_ref())?;
-            let begin = |parent| InTurn::begin(mailbox, bounds, parent, &task.workflow, request.join, id);
+            let begin = |parent| InTurn::begin(mailbox, &config.chain, parent, &task.workflow, request.join, id);
             (parent.as_ref().map(begin).transpose()?, false)
         }
     };

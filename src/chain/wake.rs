@@ -81,7 +81,7 @@ fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
 }
 
 /// Makes the round that tells a parent how its children ended, if the parent can be woken now. Returns the round's first attempt.
-pub fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
+fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
     if awaits::of_parent(mailbox, parent)?.is_empty() {
         if awaits::has_folder(mailbox, parent) {
             awaits::tidy(mailbox, &mailbox.lock(parent)?)?;

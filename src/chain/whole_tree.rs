@@ -4,15 +4,13 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::workflow;
-use crate::mailbox::{Mailbox, awaits, close};
+use crate::mailbox::{Mailbox, awaits, close, lineage};
 use crate::time;
-
-pub use crate::mailbox::lineage::{ancestors, members, parent};
 
 /// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.
 /// Returns the workflows whose question was withdrawn.
 pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>) -> Result<Vec<WorkflowId>> {
-    let members = members(mailbox, root)?;
+    let members = lineage::members(mailbox, root)?;
     // Parents first: once a parent has no awaits, no child that ends can wake it.
     for member in &members {
         let lock = mailbox.lock(member)?;
@@ -41,7 +39,7 @@ pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>)
 /// [`Error::NotFound`] where no run was stopped. `stop_one` reports a workflow without a live run as [`Error::NotFound`] or
 /// [`Error::Conflict`]; any other error ends the walk.
 pub fn stop(mailbox: &Mailbox, root: &WorkflowId, mut stop_one: impl FnMut(&WorkflowId) -> Result<()>) -> Result<()> {
-    let members = members(mailbox, root)?;
+    let members = lineage::members(mailbox, root)?;
     ignore_stopped_children(mailbox, &members)?;
     let mut stopped = 0;
     // Parents first: a parent that is stopped starts no more children.

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::chain::whole_tree;
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, awaits, intake, list};
+use crate::mailbox::{Folder, Mailbox, awaits, intake, lineage, list};
 use crate::run::claim;
 
 /// The workflows that are not over, as they were when gc began.
@@ -45,7 +44,7 @@ impl Open {
         let mut above = BTreeSet::new();
         for workflow in workflows.iter().chain(&parents) {
             // A record that cannot be read has no parent that could be kept.
-            above.extend(whole_tree::ancestors(mailbox, workflow).unwrap_or_default());
+            above.extend(lineage::ancestors(mailbox, workflow).unwrap_or_default());
         }
         above.extend(parents);
         Ok(Self { workflows, above })
@@ -56,7 +55,7 @@ impl Open {
         if self.workflows.contains(workflow) || self.above.contains(workflow) {
             return Ok(true);
         }
-        Ok(whole_tree::ancestors(mailbox, workflow)?.iter().any(|a| self.workflows.contains(a)))
+        Ok(lineage::ancestors(mailbox, workflow)?.iter().any(|a| self.workflows.contains(a)))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::log;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{Run, State};
-use crate::watch::report::summary::{self, Summary};
+use crate::watch::report::summary::{self, QueueState, Summary};
 
 /// The shortest time between two summaries.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -105,7 +105,7 @@ fn text(summary: &Summary, ended: &BTreeMap<&'static str, u64>) -> String {
     metric("runs_ended_total", "counter", "Runs that ended since the watcher started, by how.", &labelled(ended));
     let oldest = summary.oldest_pending_at.map_or(0.0, |at| at.timestamp_millis() as f64 / 1000.0);
     metric("oldest_pending_timestamp_seconds", "gauge", "When the oldest pending question was asked; 0 where there is none.", &one(oldest));
-    let paused = if summary.queue.state == "open" { 0.0 } else { 1.0 };
+    let paused = if summary.queue.state == QueueState::Open { 0.0 } else { 1.0 };
     metric("queue_paused", "gauge", "1 while the breaker or the day's limit holds launches back.", &one(paused));
     metric("spent_today_usd", "gauge", "US dollars that runs cost this day (UTC).", &one(summary.spent_today_usd));
     metric("day_limit_usd", "gauge", "limits.day_cost; 0 is no limit.", &one(summary.day_limit_usd.unwrap_or(0.0)));

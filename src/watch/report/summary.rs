@@ -42,8 +42,8 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
-    /// `open`; `paused` by the breaker or by the day's limit; `probing`: one run is being tried.
-    pub state: &'static str,
+    /// Whether runs are launched.
+    pub state: QueueState,
     /// The end of the pause, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
@@ -52,6 +52,31 @@ pub struct Queue {
     pub why: Option<String>,
     /// The number of failed runs that the breaker counts.
     pub failures: usize,
+}
+
+/// Whether runs are launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum QueueState {
+    /// Up to `relaunch.max_concurrent`.
+    Open,
+    /// None: the breaker or the day's limit forbids it.
+    Paused,
+    /// One, to see whether runs succeed again.
+    Probing,
+}
+
+impl QueueState {
+    /// The word for it in messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Paused => "paused",
+            Self::Probing => "probing",
+        }
+    }
 }
 
 /// The states of open rounds.
@@ -73,12 +98,12 @@ pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
     Ok(match (breaker.permit(time::now()), &breaker.state) {
-        (Permit::NotBefore(until), _) => Queue { state: "paused", until: Some(until), why, failures },
-        (_, State::Open { .. } | State::Probing { .. }) => Queue { state: "probing", until: None, why, failures },
+        (Permit::NotBefore(until), _) => Queue { state: QueueState::Paused, until: Some(until), why, failures },
+        (_, State::Open { .. } | State::Probing { .. }) => Queue { state: QueueState::Probing, until: None, why, failures },
         (_, State::Closed) => match DayBudget::of(mailbox, config, time::now())? {
-            DayBudget::Spent { until, why } => Queue { state: "paused", until: Some(until), why: Some(why), failures },
-            DayBudget::Reserved { why } => Queue { state: "paused", until: None, why: Some(why), failures },
-            DayBudget::Available => Queue { state: "open", until: None, why: None, failures },
+            DayBudget::Spent { until, why } => Queue { state: QueueState::Paused, until: Some(until), why: Some(why), failures },
+            DayBudget::Reserved { why } => Queue { state: QueueState::Paused, until: None, why: Some(why), failures },
+            DayBudget::Available => Queue { state: QueueState::Open, until: None, why: None, failures },
         },
     })
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::program;
-use crate::watch::report::summary::{self, Queue};
+use crate::watch::report::summary::{self, Queue, QueueState};
 use crate::{config, time};
 
 /// Prints the numbers at a glance.
@@ -32,7 +32,7 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
 fn in_words(queue: &Queue) -> String {
     let until = queue.until.map(|at| format!(" until {}", time::rfc3339(at))).unwrap_or_default();
     let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
-    format!("{}{until}{why}", queue.state)
+    format!("{}{until}{why}", queue.state.word())
 }
 
 /// Adds the reason to every workflow that waits because the queue is paused.
@@ -44,7 +44,7 @@ pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>)
     // Status must work when the configuration cannot be read: other commands report that error.
     let config = config::load().map(|l| l.config).unwrap_or_default();
     let queue = summary::queue(mailbox, &config)?;
-    if queue.state != "open" {
+    if queue.state != QueueState::Open {
         for status in waiting {
             status.retry_at = queue.until;
             status.why = Some(format!("the queue is {}", in_words(&queue)));
