@@ -99,7 +99,7 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
     let child = request.workflow.clone().unwrap_or_else(WorkflowId::generate);
     let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
     let mut task = task(mailbox, &request, child, parent.as_ref())?;
-    let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file()));
+    let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file().as_deref()));
     let cut_off = match (&parent, id) {
         (Some(parent), Some(id)) => InTurn::take_over(mailbox, parent, id, request.workflow.as_ref())?,
         _ => None,
@@ -139,9 +139,10 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
 }
 
 impl Instructions {
-    fn file(&self) -> Option<&Path> {
+    /// The file, with links resolved.
+    fn file(&self) -> Option<PathBuf> {
         match self {
-            Self::File(file) => Some(file),
+            Self::File(file) => file.canonicalize().ok(),
             Self::Prompt(_) => None,
         }
     }
@@ -210,4 +211,21 @@ fn check_names(request: &Request) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_the_instruction_file_makes_the_same_request_as_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("task.md"), folder.path().join("link.md"));
+        std::fs::write(&file, "Count to three.").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let task = Task::new("child".parse().unwrap(), "the prompt");
+        let id = |file: PathBuf| in_turn::request_id("parent/round/1", &task, Instructions::File(file).file().as_deref());
+        assert!(id(link.clone()).is_some());
+        assert_eq!(id(link), id(file));
+    }
 }
