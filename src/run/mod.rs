@@ -1,11 +1,24 @@
-//! One run, from claim to final state.
+//! One run: the way of an answered round from its claim to its final state.
 //!
-//! ```text
-//! claim       answered/ID.json → running/ID.QID.json, then runs/ID/QID/1/run.json with the session id chosen
-//! supervisor  holds runs/ID/QID/lock, launches the agent, turns its stream into events.jsonl
-//! ending      delivered → closed/    failed → a later attempt    used up → parked/
-//! recovery    a claimed round whose lock is free: its old processes are made sure to be gone, then the next attempt
-//! ```
+//! 1. A watcher or a command **claims** the round: one rename moves its document from `answered/` to `running/`, and its first attempt is
+//!    put on record with the session id chosen.
+//! 2. A **supervisor** process locks the round and checks the limits on **money** and time.
+//! 3. It launches the agent **process**, sends it the prompt with the answer, and writes what the agent does to `events.jsonl`.
+//! 4. The **attempt** ends: *delivered*, and the round moves to `closed/`; *failed*, and another attempt follows after a back-off; or
+//!    *parked* or *interrupted*, and the round moves to `parked/` until it is retried by hand.
+//! 5. If the supervisor dies, its agent gets SIGTERM from the kernel. **Recovery** finds the round in `running/` with its lock free,
+//!    ends all processes of the attempt, and starts the next one.
+//!
+//! Each room uses only rooms on the lines below its own:
+//!
+//! | room | idea |
+//! |---|---|
+//! | `on_demand` | what a person asks of one run: run it now, or stop it |
+//! | `recovery`, `delegated` | claimed rounds that nothing supervises; a run as an iterator, for programs that delegate work |
+//! | `supervise` | one attempt in the hands of its supervisor, stopping included |
+//! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; what a run does and where it stands; the agent's process: prompt, launch, pipes, descendants |
+//! | `claim`, `money` | taking a round, and planning its first attempt; what runs have cost and may cost |
+//! | `attempt` | the record of an attempt, its failure, its ending |
 
 pub mod attempt;
 pub mod claim;

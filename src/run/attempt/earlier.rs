@@ -1,4 +1,4 @@
-//! What the earlier attempts of a round came to, read from their records: so counts and back-off survive every restart.
+//! What the earlier attempts of a round came to. It is read from their records, so counts and back-off survive a restart.
 
 use crate::error::Result;
 use crate::mailbox::Mailbox;
@@ -6,16 +6,16 @@ use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Run, State};
 use crate::time::Time;
 
-/// The attempts of a round before one of them.
+/// The attempts of a round before a certain one, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EarlierAttempts {
-    /// Attempts that count: all but those that only had to wait, were stopped, or reached a limit.
+    /// Attempts that count against `relaunch.attempts`: all but those that were throttled, were stopped, or reached a limit.
     pub counted: u32,
-    /// Attempts that were throttled, in a row, right before.
+    /// How many of the last attempts were throttled in a row.
     pub throttled: u32,
     /// When the first of those ended.
     pub throttled_since: Option<Time>,
-    /// The signatures of the failures before, the newest first; only as far as they are failures of the agent.
+    /// The signatures of the last failures, the newest first, up to the first that was not the agent's.
     signatures: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl EarlierAttempts {
         let mut earlier = Vec::new();
         for attempt in record::attempts(mailbox, &round)?.into_iter().rev().filter(|a| *a < run.attempt) {
             match record::read(mailbox, &round, attempt) {
-                // A crash came between the folder and its record: that attempt never was.
+                // A crash can leave a folder without a record: that attempt does not count.
                 Err(e) if e.is_missing_file() => {}
                 other => earlier.push(other?),
             }
@@ -34,7 +34,7 @@ impl EarlierAttempts {
         Ok(Self::of(&earlier))
     }
 
-    /// Of these attempts, the newest first.
+    /// Counts these attempts, the newest first.
     #[must_use]
     pub fn of(newest_first: &[Run]) -> Self {
         let class = |run: &Run| run.failure.as_ref().map(|f| f.class);
@@ -51,7 +51,7 @@ impl EarlierAttempts {
         }
     }
 
-    /// How often this same failure came in a row, right before.
+    /// How many of the last failures in a row have this signature.
     #[must_use]
     pub fn same(&self, signature: &str) -> u32 {
         u32::try_from(self.signatures.iter().take_while(|s| *s == signature).count()).unwrap_or(u32::MAX)

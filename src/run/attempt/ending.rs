@@ -1,4 +1,5 @@
-//! The end of an attempt: delivered, tried again later, or parked. A receipt is the agent's own final result, never an exit code.
+//! The end of an attempt: delivered, tried again later, or parked. An attempt counts as delivered if the agent's final result came,
+//! whatever its exit code.
 
 use std::time::Duration;
 
@@ -16,59 +17,59 @@ use crate::run::attempt::failure::{self, Class, Failure};
 use crate::run::attempt::record::{self, Record, Run, State};
 use crate::{text, time};
 
-/// Kept of the agent's final text in `run.json`, in characters; all of it is in `events.jsonl`.
-const RESULT_TEXT: usize = 4000;
+/// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
+const MAX_RESULT: usize = 4000;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// Our session began and its final result came.
+    /// The session began and its final result came.
     Delivered {
-        /// The agent's last words.
+        /// The agent's final text.
         text: String,
-        /// US dollars of its last turn, if told.
+        /// US dollars of its last turn, if the agent reported them.
         cost_usd: Option<f64>,
     },
-    /// The API is overloaded, limits the rate or cannot be reached: the session goes on later, and this was no attempt.
+    /// The API is overloaded, limits the rate or cannot be reached. The session continues later; the attempt does not count.
     Throttled {
-        /// What happened.
+        /// The reason.
         why: String,
-        /// How long the API asked to be left alone.
+        /// How long the API asked to wait.
         wait: Option<Duration>,
     },
-    /// Others may spend all that is left of the day's budget: it waits for them, and this was no attempt.
+    /// All that is left of the day's budget is reserved for other runs. It waits for them; the attempt does not count.
     Held {
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// It may go better next time.
+    /// It failed; another attempt may succeed.
     Failed {
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// It cannot be launched as it is.
+    /// It cannot be launched; another attempt would fail too.
     Hopeless {
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// It will not go better by itself.
+    /// A failure that only a person can mend.
     Refused {
-        /// Of what kind it is.
+        /// The class of the failure.
         class: Class,
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// Somebody stopped it, or a limit did.
+    /// A person or a limit stopped it.
     Interrupted {
-        /// Who or what.
+        /// Who or what stopped it.
         why: String,
-        /// Of what kind the limit is, where others than this run must know.
+        /// The class of the limit, if it concerns other runs too.
         class: Option<Class>,
     },
 }
 
 impl Ending {
-    /// What the agent's verdict on its turn means for the round.
+    /// The ending that the outcome of the agent's turn means.
     #[must_use]
     pub fn of_turn(turn: &TurnOutcome) -> Self {
         let delivered = |text: &String| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
@@ -87,7 +88,7 @@ impl Ending {
             Verdict::Budget => "the agent reached its budget".into(),
             Verdict::TooLong => "the prompt is too long for the agent".into(),
             Verdict::ResumeUnknown => "the agent does not know the session".into(),
-            // A failure can call itself `success` there.
+            // The agent may report a failure with the subtype `success`.
             Verdict::Other { subtype, message, .. } if subtype != "success" => format!("{subtype}: {}", text::excerpt(message, 300)),
             Verdict::Other { message, .. } => text::excerpt(message, 300),
         };
@@ -98,16 +99,16 @@ impl Ending {
         }
     }
 
-    /// At least so long, as the stream told before it gave up.
+    /// For a throttled attempt: wait at least this long, as the agent's stream said.
     #[must_use]
-    pub fn after(self, told: Option<Duration>) -> Self {
+    pub fn after(self, at_least: Option<Duration>) -> Self {
         match self {
-            Self::Throttled { why, wait } => Self::Throttled { why, wait: wait.max(told) },
+            Self::Throttled { why, wait } => Self::Throttled { why, wait: wait.max(at_least) },
             other => other,
         }
     }
 
-    /// What is remembered of it, if it failed.
+    /// The failure that `run.json` records; `None` if it was delivered or stopped.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         match self {
@@ -122,7 +123,8 @@ impl Ending {
     }
 }
 
-/// Makes an ending durable: the attempt's record, then the round's folder. The caller holds the round's lock.
+/// Makes an ending durable: first the attempt's record, then the round's move to its folder. Returns the final record. The caller
+/// holds the round's lock.
 pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
@@ -150,10 +152,10 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     }
     let why = run.why.clone().unwrap_or_default();
     if run.state == State::Delivered {
-        // Both are on their way to the disk before either is waited for.
+        // Both files are written before either is synced, so that the syncs overlap.
         let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
         let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None);
-        // The round's own document, durable below, says so as well.
+        // If a power cut brings the earlier record back, the round's document, durable below, says that it was delivered.
         record.replace_ahead()?;
         close?.map_or(Ok(()), |close| close.commit(mailbox))?;
         return Ok(run);
@@ -171,7 +173,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     Ok(run)
 }
 
-/// Waits longer and longer, at least as long as the API asks, until its deadline.
+/// Waits longer each time, but at least as long as the API asks; parks after `relaunch.throttle_deadline`.
 fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
     let history = EarlierAttempts::before(mailbox, run)?;
     let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
@@ -213,13 +215,13 @@ fn later(pause: Duration) -> time::Time {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(RESULT_TEXT) {
+    match text.char_indices().nth(MAX_RESULT) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }
 }
 
-/// `running/` → `parked/`: visible, and nobody touches it until it is retried or dropped. The caller holds the workflow's lock.
+/// Moves the round from `running/` to `parked/`, where it stays until it is retried or dropped. The caller holds the workflow's lock.
 pub fn park(mailbox: &Mailbox, round: &RoundId, why: &str) -> Result<()> {
     if disk::rename(&mailbox.round(Folder::Running, round), &mailbox.round(Folder::Parked, round))? == Placed::Done {
         audit::record(mailbox, Entry::of("parked", round).by("supervisor").why(why));

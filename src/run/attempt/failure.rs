@@ -1,4 +1,4 @@
-//! What kind of failure ended an attempt: what waiting mends, what another attempt may mend, and what only a person can.
+//! The classes of failures: what waiting mends, what another attempt may mend, and what only a person can.
 
 use std::time::Duration;
 
@@ -7,60 +7,60 @@ use serde::{Deserialize, Serialize};
 use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::text;
 
-/// A signature is no longer than this, in characters.
-const SIGNATURE: usize = 200;
+/// The limit of a signature, in characters.
+const MAX_SIGNATURE: usize = 200;
 
-/// The kind of a failure.
+/// The class of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// The API is overloaded, limits the rate, or cannot be reached: waiting mends it, and it is no attempt.
+    /// The API is overloaded, limits the rate, or cannot be reached. Waiting mends it; the attempt does not count.
     Throttled,
-    /// All that is left of the day's budget is set aside for other runs: waiting mends it, and it is no attempt.
+    /// All that is left of the day's budget is reserved for other runs. Waiting mends it; the attempt does not count.
     Held,
-    /// The agent failed; the next attempt may go better.
+    /// The agent failed; another attempt may succeed.
     Agent,
-    /// The API does not accept who asks.
+    /// The API does not accept the credentials.
     Authentication,
-    /// The API wants to be paid.
+    /// The account with the API's provider has no credit.
     Billing,
     /// A limit on money was reached.
     Budget,
-    /// A limit on its whole tree was reached, of money or of time: no run of that tree is launched.
+    /// A limit of the workflow's tree was reached, on money or on time: no run of that tree is launched.
     Tree,
     /// The limit on turns was reached.
     Turns,
-    /// The API does not accept what was asked.
+    /// The API does not accept the request.
     InvalidRequest,
     /// The prompt does not fit into the model's context.
     TooLong,
-    /// The agent cannot be launched, or needs what this version cannot give.
+    /// The agent cannot be launched, or needs something that this version does not support.
     Setup,
-    /// The agent program does not know the agent that it is to be.
+    /// The agent program does not know the agent definition that was chosen.
     Role,
 }
 
 impl Class {
-    /// Whether many such failures in a short time say that every other run would fail as well.
+    /// Whether many such failures in a short time mean that every other run would fail too.
     #[must_use]
     pub fn is_everybodys(self) -> bool {
         matches!(self, Self::Throttled | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
     }
 
-    /// Whether waiting mends it: then it is no attempt.
+    /// Whether waiting mends it. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn waits(self) -> bool {
         matches!(self, Self::Throttled | Self::Held)
     }
 
-    /// Whether a limit of the operator's was reached: the session goes on once there is room.
+    /// Whether a limit of the operator was reached: the session continues once the limit is raised.
     #[must_use]
     pub fn is_limit(self) -> bool {
         matches!(self, Self::Budget | Self::Turns)
     }
 
-    /// What to do about it; empty where waiting is enough.
+    /// What to do about it; empty if waiting is enough.
     #[must_use]
     pub fn todo(self) -> &'static str {
         match self {
@@ -79,33 +79,33 @@ impl Class {
     }
 }
 
-/// What is remembered of a failure in `run.json`.
+/// A failure, as `run.json` records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// Its kind.
+    /// The class.
     pub class: Class,
-    /// Its reason without what differs from time to time: equal signatures are the same failure.
+    /// The reason without numbers and ids: equal signatures mean the same failure.
     pub signature: String,
-    /// What to do about it.
+    /// What to do about the failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub todo: String,
 }
 
 impl Failure {
-    /// A failure of that kind.
+    /// A failure of this class, for this reason.
     #[must_use]
     pub fn new(class: Class, why: &str) -> Self {
         Self { class, signature: signature(why), todo: class.todo().into() }
     }
 }
 
-/// The kind of an API error and how long the API wants to be left alone, if its words say so.
+/// The class of an API error, from its HTTP status (`None` without a response) and its words.
 #[must_use]
 pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Class {
     let said = format!("{error_type} {message}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
-    // First: an empty account answers with 400, 402, 403 or even 429.
+    // Checked first: for an account without credit the API answers 400, 402, 403 or even 429.
     if status == Some(402) || says(&["billing", "credit balance", "payment"]) {
         return Class::Billing;
     }
@@ -121,7 +121,7 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
     }
 }
 
-/// The same of a whole turn; `None` where it did not fail, or was stopped.
+/// The class of the failure of a turn; `None` if the turn did not fail, or was stopped.
 #[must_use]
 pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     Some(match &turn.verdict {
@@ -136,8 +136,8 @@ pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     })
 }
 
-/// How long the API's words ask to wait, seen at `now` (seconds since 1970): `retry after 90 seconds`, or the time of a reset
-/// behind a bar, as in `usage limit reached|1760000000`.
+/// How long an API's message asks to wait, as of `now` (in seconds since 1970): `retry after 90 seconds`, or the time of a reset as in
+/// `usage limit reached|1760000000`.
 #[must_use]
 pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
     let lower = message.to_lowercase();
@@ -164,7 +164,7 @@ pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
     Some(Duration::from_secs(seconds.saturating_mul(unit)))
 }
 
-/// A reason without numbers, ids and spelling: what differs between two occurrences of the same failure.
+/// A reason in lower case, with `#` for every word that has a digit: what differs between two occurrences of the same failure is gone.
 #[must_use]
 pub fn signature(why: &str) -> String {
     let lower = text::one_line(why).to_lowercase();
@@ -177,7 +177,7 @@ pub fn signature(why: &str) -> String {
             None => (rest, ""),
         };
         if !is_part(c) {
-            // Any run of spaces is one.
+            // Several spaces become one.
             piece.split_inclusive(' ').for_each(|p| {
                 if p != " " || !out.ends_with(' ') {
                     out.push_str(p)
@@ -190,7 +190,7 @@ pub fn signature(why: &str) -> String {
         }
         rest = after;
     }
-    text::excerpt(out.trim(), SIGNATURE)
+    text::excerpt(out.trim(), MAX_SIGNATURE)
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waiting_mends_is_told_from_what_it_does_not() {
+    fn api_errors_that_waiting_mends_are_throttled_and_all_others_have_their_own_class() {
         for (status, error_type) in [(Some(429), "rate_limit_error"), (Some(529), "overloaded_error"), (Some(500), "api_error")] {
             assert_eq!(of_api_error(status, error_type, "x"), Class::Throttled, "{status:?}");
         }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_the_api_asks_for_is_read_from_its_words() {
+    fn the_wait_that_the_api_asks_for_is_read_from_its_message() {
         let wait = |text| asked_to_wait(text, 1_760_000_000);
         assert_eq!(wait("Claude AI usage limit reached|1760003600"), Some(Duration::from_secs(3600)));
         assert_eq!(wait("API Error: 429, retry after 90 seconds"), Some(Duration::from_secs(90)));

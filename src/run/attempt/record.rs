@@ -1,4 +1,5 @@
-//! `run.json`: one attempt to deliver one round. The session id in it was chosen, durably, before anything was launched.
+//! `run.json`: the record of one attempt to deliver one round. The session id is chosen before the agent is launched, and is durable
+//! before the agent receives any input.
 
 use std::path::PathBuf;
 
@@ -16,48 +17,48 @@ use crate::time::Time;
 /// The largest run record, in bytes.
 pub const MAX_RUN: u64 = 1 << 20;
 
-/// Who took the round.
+/// Who claimed the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Claimant {
     /// A supervisor, which launches the agent.
     Supervisor,
-    /// `ask-post --wait`: the asker is still there and takes the answer itself.
+    /// `ask-post --wait`: the asker still runs and takes the answer itself.
     Inline,
-    /// `relaunch prompt`: a main agent that uses its own subagent tool.
+    /// `relaunch prompt`: a main agent, which passes the prompt to its own subagent tool.
     Prompt,
 }
 
-/// Where an attempt stands.
+/// The state of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The round is taken, nothing is launched yet.
+    /// The round is claimed; the agent is not launched yet.
     Claimed,
     /// The agent was launched.
     Running,
-    /// The session began and a result came.
+    /// The session began and its final result came.
     Delivered,
     /// It failed; the next attempt may start at `retry_at`.
     Failed,
-    /// It failed and nobody tries again by himself.
+    /// It failed, and there is no further attempt until `relaunch retry`.
     Parked,
-    /// It was stopped on request; the session is kept.
+    /// It was stopped on request; the session can be continued.
     Interrupted,
 }
 
-/// How the session of a run begins.
+/// How the session of an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Begin {
-    /// A new session, whose prompt tells where the checkpoint is.
+    /// A new session. Its prompt names the checkpoint.
     Fresh,
-    /// A fork of an earlier session of ours.
+    /// A fork of an earlier session that askbox launched.
     Fork {
-        /// The session to fork; it stays as it is.
+        /// The session to fork; it is not changed.
         from: SessionId,
     },
 }
@@ -66,85 +67,85 @@ pub enum Begin {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// The version of the layout.
+    /// The version of this format.
     #[serde(default)]
     pub schema_version: u32,
-    /// Whose.
+    /// The workflow.
     pub workflow_id: WorkflowId,
-    /// Which round.
+    /// The round.
     pub question_id: QuestionId,
-    /// From 1.
+    /// The number of the attempt in its round, from 1.
     pub attempt: u32,
-    /// Who took the round.
+    /// Who claimed the round.
     pub claimant: Claimant,
-    /// The agent's session, the same for every attempt of a round.
+    /// The agent's session: the same in every attempt of a round, unless an attempt's session got its message and did nothing.
     pub session_id: SessionId,
-    /// How that session begins.
+    /// How the session begins.
     pub begin: Begin,
-    /// Why it begins so, where that is not what was configured.
+    /// Why the session begins otherwise than configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_why: Option<String>,
-    /// The uuid that the message with the answer bears, in every attempt.
+    /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
-    /// Which runner of the configuration.
+    /// The runner's name in the configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
-    /// The agent definition that the session runs as, where one was chosen.
+    /// The agent definition that the session runs as, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The model, where one was chosen.
+    /// The model, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where the agent runs.
+    /// The working folder of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// Its `CLAUDE_CONFIG_DIR`.
+    /// The agent's `CLAUDE_CONFIG_DIR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
-    /// Where it stands.
+    /// The state of the attempt.
     pub state: State,
-    /// When the attempt was made.
+    /// When the attempt was put on record.
     pub claimed_at: Time,
     /// When the agent was launched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// When it ended.
+    /// When the attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
     /// When the next attempt may start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Time>,
-    /// Why it ended so.
+    /// Why the attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What kind of failure ended it.
+    /// The failure, if one ended the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// The agent's final text, its head if long.
+    /// The agent's final text: the first 4000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// US dollars set aside for this attempt, of the day's limit: counted as long as its run is live.
+    /// US dollars of the day's limit that are reserved for this attempt, while its run is live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_usd: Option<f64>,
-    /// US dollars of this attempt, as far as the agent told.
+    /// US dollars of this attempt, as far as the agent reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
 impl Run {
-    /// The round it delivers.
+    /// The round that the attempt delivers.
     #[must_use]
     pub fn round(&self) -> RoundId {
         RoundId { workflow: self.workflow_id.clone(), question: self.question_id }
     }
 
-    /// Its place among all runs: the value of `ASKBOX_RUN` in the agent's environment, by which its processes are found.
+    /// `WORKFLOW/QUESTION/ATTEMPT`: the value of `ASKBOX_RUN` in the agent's environment, by which its processes are found.
     #[must_use]
     pub fn token(&self) -> String {
         format!("{}/{}/{}", self.workflow_id, self.question_id, self.attempt)
     }
 
-    /// Whether it only has to wait: then it was no attempt.
+    /// Whether waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.failure.as_ref().is_some_and(|f| f.class.waits())
@@ -163,32 +164,29 @@ pub fn folder(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
     mailbox.runs_of(round).join(attempt.to_string())
 }
 
-/// The lock that the owner of a round's live run holds: one a round, and so one a session.
+/// The lock that is held while a run of the round is live. All attempts of a round share it, because they share a session.
 #[must_use]
 pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
     mailbox.runs_of(round).join("lock")
 }
 
-/// Makes a new attempt durable.
+/// Creates the record of a new attempt, durably.
 pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    create_ahead(mailbox, run)?;
+    place_ahead(run, stage(mailbox, run)?)?;
     make_durable(mailbox, run).inspect_err(|_| drop(forget(mailbox, run)))
 }
 
-/// [`create`] ahead of the sync of its name, for a supervisor that is about to launch: [`make_durable`] comes before its agent is told
-/// anything. A power cut before that takes the attempt away, of which no agent knew.
-pub fn create_ahead(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    place_ahead(run, stage(mailbox, run)?)
-}
-
-/// The first half of [`create_ahead`]: nothing is there yet.
+/// Writes the record of a new attempt under a temporary name.
 pub fn stage(mailbox: &Mailbox, run: &Run) -> Result<Staged> {
     let folder = run.folder(mailbox);
     disk::touch_folder(&folder)?;
     disk::stage(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())
 }
 
-/// The second half of [`create_ahead`].
+/// Gives a staged record its name. A power cut can take the record away until [`make_durable`].
+///
+/// # Errors
+/// [`Error::Conflict`] if the attempt exists.
 pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
     match staged.place_ahead()? {
         Placed::Done => Ok(()),
@@ -198,17 +196,17 @@ pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
     }
 }
 
-/// Makes the name of an attempt durable.
+/// Syncs the names of a record and its folders.
 pub fn make_durable(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::sync_names_up_to(&run.folder(mailbox), &mailbox.folder(Folder::Runs))
 }
 
-/// Takes back an attempt that was never launched.
+/// Removes the record of an attempt that was never launched.
 pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::remove(&run.folder(mailbox).join("run.json"))
 }
 
-/// The record of an attempt as it was read; unknown fields of the file survive a change.
+/// The record of an attempt, as read from its file. Unknown fields survive a change.
 #[derive(Debug)]
 pub struct Record {
     path: PathBuf,
@@ -216,14 +214,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads it.
+    /// Reads the record of an attempt.
     pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Self> {
         let path = folder(mailbox, round, attempt).join("run.json");
         let document = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
         Ok(Self { path, document })
     }
 
-    /// What it says.
+    /// The content of the record.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.document.typed
@@ -235,29 +233,29 @@ impl Record {
         Ok(self.document.to_bytes())
     }
 
-    /// What it is to say now, for [`Staged::replace_ahead`]: a power cut may bring the earlier one back, and what that leads to must
-    /// be right as well.
+    /// Writes the changed record under a temporary name, for [`Staged::replace_ahead`]. A power cut may bring the earlier record back,
+    /// so recovery from that one must be right too.
     pub fn stage(mut self, run: &Run) -> Result<Staged> {
         let bytes = self.change(run)?;
         disk::stage(&self.path, &bytes)
     }
 }
 
-/// Replaces the record of an attempt.
+/// Replaces the record of an attempt, durably.
 pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let mut record = Record::read(mailbox, &run.round(), run.attempt)?;
     let bytes = record.change(run)?;
     disk::replace(&record.path, &bytes)
 }
 
-/// Reads one attempt.
+/// Reads the record of an attempt.
 pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Run> {
     Record::read(mailbox, round, attempt).map(|record| record.document.typed)
 }
 
-/// The newest attempt of a round; `None` where there was none.
+/// The newest attempt of a round; `None` if there is none.
 pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
-    // A folder without its record: the crash came between the two; that attempt never was.
+    // A crash can leave a folder without a record: that attempt does not count.
     for attempt in attempts(mailbox, round)?.into_iter().rev() {
         match read(mailbox, round, attempt) {
             Err(e) if e.is_missing_file() => {}
@@ -267,7 +265,7 @@ pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
     Ok(None)
 }
 
-/// The numbers of a round's attempts, in order.
+/// The numbers of a round's attempts, ascending. A crash can leave one without a record.
 pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
     let runs = mailbox.runs_of(round);
     let entries = match std::fs::read_dir(&runs) {

@@ -1,5 +1,5 @@
-//! `ask-post --wait`: the asker stays for a while, and takes an answer that comes in time itself. While it waits it holds a
-//! lock, so that no watcher launches somebody else for the same answer.
+//! The claim of `ask-post --wait`: the asker waits for a while and takes the answer itself if it comes in time. While it waits it holds
+//! a lock, so that no watcher launches an agent for the same answer.
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +12,25 @@ use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::record::{self, Claimant};
 use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord};
 
-/// The longest wait for the next look, where no event came.
-const LOOK: Duration = Duration::from_millis(500);
+/// The sleep between two looks if no file events are available.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The longest sleep if file events are available: one may be lost.
+const RECHECK_EVERY: Duration = Duration::from_secs(10);
 
-/// The right to take a workflow's answer inline. Dropping it leaves the answer to the watcher.
+/// The lock of an asker that waits. Dropping it leaves the answer to the watcher.
 #[derive(Debug)]
-#[must_use = "nobody waits once this is dropped"]
+#[must_use = "dropping it ends the wait"]
 pub struct Waiter {
     _lock: Lock,
 }
 
-/// Begins to wait; must be called before the answer can come, that is: before the post.
+/// Begins to wait. Call this before the post, because the answer may come right after it.
+///
+/// # Errors
+/// [`Error::Conflict`] if another process waits for the workflow's answer.
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
     let path = claim::waiter_path(mailbox, workflow);
-    // A gc that prunes the workflow may remove folder and file right now: then once more.
+    // `askbox gc` may remove the folder and the file at any moment: then the next try creates them again.
     for _ in 0..100 {
         disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
         match Lock::try_acquire(&path) {
@@ -35,19 +40,19 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
             _ => {}
         }
     }
-    Err(Error::conflict(format!("somebody waits for the answer of {workflow} already"), "let that one have it"))
+    Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
 }
 
 impl Waiter {
-    /// Waits for the answer of `round` and claims it; `None` when the time is over, or the round ended without an answer.
-    /// Hand the answer over, then call [`Claim::delivered`].
+    /// Waits for the answer of `round` and claims it. Deliver the answer, then call [`Claim::delivered`]. `None` if the time is over or the
+    /// round ended otherwise.
     pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
-        // Events only shorten the pauses; the folder is the truth.
+        // Without file events the folder is polled.
         let bell = Bell::of_folder(&mailbox.folder(Folder::Answered)).ok();
         loop {
             if mailbox.document(Folder::Answered, &round.workflow).exists() {
-                // No configuration: nothing is launched here.
+                // The default configuration will do: nothing is launched.
                 match claim::claim(mailbox, &Config::default(), &round.workflow, Claimant::Inline)? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
                     ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
@@ -61,8 +66,8 @@ impl Waiter {
                 return Ok(None);
             }
             match &bell {
-                Some(bell) => bell.wait(left.min(LOOK * 20)),
-                None => std::thread::sleep(left.min(LOOK)),
+                Some(bell) => bell.wait(left.min(RECHECK_EVERY)),
+                None => std::thread::sleep(left.min(POLL_EVERY)),
             }
         }
     }

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! From `Chosen` on, one of the two locks is always held, so that recovery never takes a round whose claimant lives for an
-//! abandoned one. A power cut can take the name of `run.json` away until [`record::make_durable`] has synced it, which leaves `Taken`;
-//! it is durable before the agent receives any input.
+//! abandoned one. A power cut can take the name of `run.json` away until [`make_durable`](crate::run::attempt::record::make_durable)
+//! has synced it, which leaves `Taken`. It is durable before the agent receives any input.
 //!
 //! The watcher, `ask-post --wait` and `relaunch prompt` lock the round and write its record under a temporary name before the rename,
 //! so that both syncs overlap. `relaunch ID`, which supervises in its own process, does so while its agent starts.

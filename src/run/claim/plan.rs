@@ -1,4 +1,4 @@
-//! How a round's session will begin, decided once, when the round is claimed.
+//! The plan of a round's first attempt, made when the round is claimed: fresh session or fork, folder, settings, runner.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,20 @@ use uuid::Uuid;
 use crate::agent::claude;
 use crate::config::{Config, Mode};
 use crate::error::Result;
-use crate::id::{RoundId, SessionId, WorkflowId};
+use crate::id::{RoundId, SessionId};
 use crate::mailbox::documents::workflow::{self, Workflow};
 use crate::mailbox::{Folder, Mailbox, Question};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
 use crate::time;
 
-/// The first attempt for a round.
+/// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId, claimant: Claimant) -> Result<Run> {
     let known = workflow::read(mailbox, &round.workflow)?.map(|d| d.typed);
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
     let (begin, begin_why) = match claimant {
-        // Whoever takes the prompt over knows nothing of the session that asked.
+        // The main agent that takes the prompt does not have the asker's session.
         Claimant::Prompt => (Begin::Fresh, None),
         _ => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
     };
@@ -53,8 +53,8 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     })
 }
 
-/// Fresh or fork. Only sessions that askbox itself launched are ever forked: a subagent's Bash sees its *main* session's id,
-/// and that session may be alive in somebody's terminal.
+/// Decides between a fresh session and a fork, and says why if it is not what was configured. Only sessions that askbox launched are
+/// forked: a subagent's Bash sees the id of its *main* session, which may be in use in a terminal.
 fn begin(
     mailbox: &Mailbox,
     config: &Config,
@@ -63,7 +63,7 @@ fn begin(
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || mailbox.document(Folder::Checkpoints, &question.workflow_id).exists();
-    // Only the session itself knows what it was waiting for.
+    // The results of children mean something only to the session that waited for them.
     let mode = if question.results.is_empty() { config.relaunch.mode } else { Mode::Resume };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
         return Ok((Begin::Fresh, None));
@@ -81,14 +81,14 @@ fn begin(
     }
 }
 
-/// Why a session of ours is not forked.
+/// Why a session that askbox launched is not forked.
 #[must_use]
 pub fn transcript_gone(from: &SessionId) -> String {
     format!("fresh instead of resume: the transcript of session {from} is gone")
 }
 
-/// The asker's session, if our own records say that we launched it: as this workflow's, or as the one in whose run the
-/// question was asked. The question's word alone counts for nothing.
+/// The asker's session, if askbox launched it according to the records of this workflow or of its parent, in whose run the question was
+/// asked. The question's own `session_id` alone is not trusted.
 fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workflow>) -> Result<Option<SessionId>> {
     let own = known.and_then(|w| w.session_id);
     match (own, question.session_id) {
@@ -101,8 +101,8 @@ fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workfl
     Ok(parents.filter(|s| question.session_id == Some(*s)))
 }
 
-/// The asker's `CLAUDE_CONFIG_DIR`, if it is the watcher's own, known from an earlier run, or named by the operator: its
-/// settings can run commands.
+/// The asker's `CLAUDE_CONFIG_DIR`, if it is this process's own, known from an earlier run, or named by the operator; otherwise the
+/// earlier run's, and why. Settings in that folder can run commands.
 fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
     let wanted = question.config_dir.clone();
     let trusted = |dir: &PathBuf| {
@@ -120,10 +120,10 @@ fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) ->
     }
 }
 
-/// The asker's working folder, if it exists and the operator allows it; else the workflow's earlier one, else home.
+/// The asker's working folder, if it exists and the operator allows it; otherwise the earlier run's or the home folder, and why.
 fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
     let roots = &config.relaunch.cwd_roots;
-    // By its real path: a link must not lead out of the allowed roots.
+    // Links are resolved: one must not lead out of the allowed roots.
     let allowed = |dir: &PathBuf| {
         let real = dir.canonicalize().ok().filter(|d| d.is_dir())?;
         (roots.is_empty() || roots.iter().any(|r| r.canonicalize().is_ok_and(|r| real.starts_with(r)))).then_some(real)
@@ -134,17 +134,4 @@ fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Optio
     let fallback = known.and_then(|w| w.cwd.as_ref()).and_then(allowed).or_else(|| crate::mailbox::layout::home().ok());
     let why = question.cwd.as_ref().map(|dir| format!("the asker's folder {} is gone or not under relaunch.cwd_roots", dir.display()));
     (fallback, why)
-}
-
-/// What the environment of a run says about it, for `ask-post` and `spawn` inside of it.
-#[must_use]
-pub fn environment(mailbox: &Mailbox, run: &Run) -> Vec<(&'static str, String)> {
-    let id: &WorkflowId = &run.workflow_id;
-    vec![
-        ("ASKBOX_DIR", mailbox.root().display().to_string()),
-        ("ASKBOX_WORKFLOW_ID", id.to_string()),
-        ("WORKFLOW_ID", id.to_string()),
-        ("ASKBOX_SESSION_ID", run.session_id.to_string()),
-        ("ASKBOX_RUN", run.token()),
-    ]
 }

@@ -1,9 +1,9 @@
-//! What a launch may spend.
+//! What a launch may spend: the limits are checked before each launch, and the agent gets what is left as `--max-budget-usd`, which
+//! counts the spending of one process.
 //!
-//! A limit is checked before each launch, and what is left of it goes along as `--max-budget-usd`, which counts one process's
-//! spending alone. The rounds of a workflow go in order, so a workflow's limit is only ever spent by one run at a time. The day's
-//! limit is shared: under `locks/costs` a run reserves its part in its own `run.json` before it launches. The reservation is good
-//! as long as the run's lock is held, so it ends with the run, however that dies; what was spent of it is booked.
+//! The rounds of a workflow go in order, so only one run at a time spends the limit of a workflow. The day's limit is shared by all
+//! runs: under the lock `locks/costs` a run reserves its part in its own `run.json` before it launches. A reservation counts
+//! while the run's lock is held, so it ends with the run, even if the run is killed. What was spent of it is booked.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const TREE_TIME: &str = "limits.tree_time";
 const MAX_BUDGET: &str = "--max-budget-usd";
 pub(crate) const MAX_TURNS: &str = "--max-turns";
 
-/// Whether the operator's own arguments set an option.
+/// Whether the arguments of a call set an option.
 pub(crate) fn says(call: &Invocation, option: &str) -> bool {
     call.args.iter().any(|a| a.to_string_lossy().starts_with(option))
 }
@@ -40,24 +40,24 @@ fn lock_path(mailbox: &Mailbox) -> PathBuf {
 /// What a launch may spend.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Allowance {
-    /// The limit on money that leaves the least: its key, its value, and what is left of it.
+    /// Of the limits on money, the one that leaves the least: its key, its value, and what is left of it, in US dollars.
     tightest: Option<(&'static str, f64, f64)>,
-    /// The limit on the tree's time, and what is left of it.
+    /// The limit on the tree's time at work, and what is left of it.
     time: Option<(Duration, Duration)>,
-    /// The day's limit is not spent, but others may spend all that is left.
+    /// The day's limit is not spent, but all that is left is reserved for other runs.
     held: bool,
 }
 
 impl Allowance {
-    /// Of this attempt, right now; its part of the day's limit is reserved. Reads nothing where no limit is set.
+    /// What this attempt may spend now. Reserves its part of the day's limit in its record. Reads nothing if no limit is set.
     pub fn take(mailbox: &Mailbox, config: &Config, run: &mut Run) -> Result<Self> {
         let limits = &config.limits;
         let mut left = Vec::new();
-        let mut of_the_run = None;
+        let mut left_of_round = None;
         if limits.run_cost > 0.0 {
             let rest = limits.run_cost - costs::of_round(mailbox, &run.round())?.unwrap_or(0.0);
             left.push(("limits.run_cost", limits.run_cost, rest));
-            of_the_run = Some(rest);
+            left_of_round = Some(rest);
         }
         if limits.workflow_cost > 0.0 {
             left.push((
@@ -74,8 +74,8 @@ impl Allowance {
             let _lock = Lock::acquire(&lock_path(mailbox))?;
             if let Some(day) = Day::of(mailbox, config, time::now(), Some(&run.round()))? {
                 let slots = config.relaunch.max_concurrent.saturating_sub(day.runs).max(1);
-                // A run that has no limit of its own gets an even part, so that the next one finds something as well.
-                let part = of_the_run.map_or(day.free() / slots as f64, |rest| rest.min(day.free()));
+                // A run without a limit of its own gets an even part, so that something is left for the next one.
+                let part = left_of_round.map_or(day.free() / slots as f64, |rest| rest.min(day.free()));
                 left.push((DAY, day.limit, part));
                 held = day.spent < day.limit && day.free() <= 0.0;
                 run.reserved_usd = least(&left).map(|(.., rest)| rest).filter(|rest| *rest > 0.0);
@@ -85,7 +85,7 @@ impl Allowance {
         Ok(Self { tightest: least(&left), held, ..tree })
     }
 
-    /// What the tree that a workflow belongs to may still use. Reads nothing where no limit is set.
+    /// What the tree of a workflow may still use. Reads nothing if no limit is set.
     pub fn of_tree(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Self> {
         let (cost, time) = (config.limits.tree_cost, config.limits.tree_time.0);
         if cost <= 0.0 && time.is_zero() {
@@ -97,13 +97,13 @@ impl Allowance {
         Ok(Self { tightest, time, held: false })
     }
 
-    /// How long the tree may still be at work.
+    /// How long the tree may still be at work; `None` if no limit is set.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         self.time.map(|(_, left)| left)
     }
 
-    /// Why nothing may be launched.
+    /// The ending of the attempt if nothing may be launched.
     #[must_use]
     pub fn refusal(&self) -> Option<Ending> {
         if let Some((limit, _)) = self.time.filter(|(_, left)| left.is_zero()) {
@@ -118,17 +118,17 @@ impl Allowance {
         })
     }
 
-    /// Tells the agent its limits; its money only where the operator's own arguments do not.
+    /// Adds the limits to the agent's arguments; the one on money only if the operator's own arguments do not set it.
     #[must_use]
     pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
         if let Some((.., left)) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
-            // Rounded down (but for what binary fractions lose): together they must not be more than there is.
+            // Rounded down, except for the error of binary fractions: the sum of all parts must not exceed the limit.
             call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6 + 1e-3).floor().max(1.0) / 1e6)]);
         }
         call.extra_args(turns.map(|turns| format!("{MAX_TURNS}={turns}")))
     }
 
-    /// Says which limit it was where the agent ran into it.
+    /// If the agent reached its budget, names the limit that this was.
     #[must_use]
     pub fn named(&self, ending: Ending) -> Ending {
         match (ending, self.tightest) {

@@ -1,11 +1,9 @@
-//! What runs cost.
+//! What runs have cost: the bookings of a day, and the sums of rounds and workflows.
 //!
-//! Booked turn by turn, from the figures of that turn alone: the agent's totals grow over resumes and are inherited by forks, and
-//! a killed run never enters them (measured on Claude Code 2.1.330). One line a turn in `costs/YYYY-MM-DD.jsonl` (UTC) for
-//! the day; `run.json` keeps the sum of its attempt, for the round and the workflow. Neither is synced by itself: `events.jsonl`
-//! has the same figures, and recovery books what a crash left out.
-//!
-//! What may be spent: see [`crate::run::money::budget`].
+//! Each turn is booked with the figures of that turn alone: the agent's own totals grow over resumes, are inherited by forks, and
+//! leave killed runs out (measured on Claude Code 2.1.330). A booking is one line in `costs/YYYY-MM-DD.jsonl` (UTC). `run.json` has the
+//! sum of its attempt, from which the sums of the round and the workflow are made. Bookings are not synced: `events.jsonl` has the
+//! same figures, from which recovery books what a crash left out.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -22,24 +20,24 @@ use crate::run::attempt::record::{self, Run};
 use crate::time::Time;
 use crate::{disk, document};
 
-/// One turn, as it was booked.
+/// The booking of one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Booking {
     /// When the turn ended.
     pub at: Time,
-    /// Whose.
+    /// The workflow.
     pub workflow_id: WorkflowId,
-    /// In which round.
+    /// The round.
     pub question_id: QuestionId,
-    /// In which attempt.
+    /// The attempt.
     pub attempt: u32,
-    /// Which turn of the attempt, from 1.
+    /// The number of the turn in its attempt, from 1.
     pub turn: u32,
-    /// US dollars of this turn alone; missing where the agent did not tell.
+    /// US dollars of this turn alone; missing if the agent did not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// API round trips.
+    /// API round trips of this turn.
     #[serde(default)]
     pub turns: u64,
     /// Tokens of this turn alone.
@@ -57,7 +55,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// For an attempt.
+    /// The book of an attempt, empty.
     #[must_use]
     pub fn of(mailbox: &Mailbox, run: &Run) -> Self {
         let blank = Booking {
@@ -73,7 +71,7 @@ impl Book {
         Self { mailbox: mailbox.clone(), blank, turns: 0, total: None }
     }
 
-    /// Takes an event of the attempt; only results are booked.
+    /// Books an event of the attempt if it is the result of a turn.
     pub fn take(&mut self, at: Time, kind: &EventKind) -> Result<()> {
         match self.count(at, kind) {
             Some(booking) => self.write(&booking),
@@ -83,7 +81,7 @@ impl Book {
 
     fn count(&mut self, at: Time, kind: &EventKind) -> Option<Booking> {
         let EventKind::Result { cost_usd, tokens, turns, .. } = kind else { return None };
-        // Nonsense must not lower a total.
+        // A negative or infinite figure must not change the sum.
         let cost_usd = cost_usd.filter(|c| c.is_finite() && *c >= 0.0);
         self.turns += 1;
         self.total = cost_usd.map(|c| self.total.unwrap_or(0.0) + c).or(self.total);
@@ -103,7 +101,7 @@ impl Book {
         }
     }
 
-    /// US dollars so far; `None` where the agent told nothing.
+    /// US dollars so far; `None` if the agent reported none.
     #[must_use]
     pub fn total(&self) -> Option<f64> {
         self.total
@@ -128,19 +126,19 @@ fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
     };
     let mut bookings = Vec::new();
     for line in file.split(b'\n') {
-        // A line that a power cut tore is booked again by recovery, or is lost; it must not hold up every launch.
+        // A line that a power cut tore is skipped, so that it does not block every launch. Recovery may book it again.
         bookings.extend(document::json::<Booking>(&line.io("read", &path)?));
     }
     Ok(bookings)
 }
 
-/// US dollars of a day (UTC), everything together.
+/// US dollars of all bookings of the day of `day` (UTC).
 pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
-    // The sum of nothing would be a negative zero.
+    // `sum()` of no numbers would be a negative zero.
     Ok(booked(mailbox, day)?.iter().filter_map(|b| b.cost_usd).fold(0.0, |all, usd| all + usd))
 }
 
-/// The same by attempt.
+/// [`of_day`] by attempt.
 pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time) -> Result<HashMap<(RoundId, u32), f64>> {
     let mut sums = HashMap::new();
     for booking in booked(mailbox, day)? {
@@ -150,7 +148,7 @@ pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time) -> Result<HashMap<(RoundI
     Ok(sums)
 }
 
-/// US dollars of a round's attempts that ended; `None` where none told.
+/// US dollars of the attempts of a round that have ended; `None` if the agent reported none.
 pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     let mut sum = None;
     for attempt in record::attempts(mailbox, round)? {
@@ -162,7 +160,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     Ok(sum)
 }
 
-/// US dollars of a workflow, all its rounds.
+/// US dollars of all rounds of a workflow, pruned ones included.
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
     let (mut sum, counted) = workflow::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
     for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
@@ -171,8 +169,8 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
     Ok(sum)
 }
 
-/// Keeps what rounds have cost that are about to be pruned, so that the workflow's limit goes on counting them. Their ids are
-/// kept as long as they are there: doing it again counts none of them twice.
+/// Adds the cost of rounds that are about to be pruned to the workflow's record, so that they still count against its limit. The record
+/// keeps the ids of these rounds while they exist, so a repetition does not count them twice.
 pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Result<()> {
     let counted = workflow::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
     let (mut sum, mut ids) = (0.0, Vec::new());
@@ -194,7 +192,7 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
     .map(drop)
 }
 
-/// Books what a supervisor that died had recorded and not booked; returns what the attempt has cost.
+/// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     let mut book = Book::of(mailbox, run);
     let Ok(events) = std::fs::File::open(run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };

@@ -13,7 +13,6 @@ use crate::config::Runner;
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
-use crate::run::claim::plan;
 use crate::run::process::prompt;
 use crate::run::supervise::stop;
 
@@ -120,10 +119,22 @@ pub fn invocation(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Ru
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }
-    for (name, value) in plan::environment(mailbox, run) {
+    for (name, value) in environment(mailbox, run) {
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+/// What the agent's environment says about its run, for `ask-post` and `relaunch spawn` in the agent's Bash.
+fn environment(mailbox: &Mailbox, run: &Run) -> [(&'static str, String); 5] {
+    let id = run.workflow_id.as_str();
+    [
+        ("ASKBOX_DIR", mailbox.root().display().to_string()),
+        ("ASKBOX_WORKFLOW_ID", id.to_owned()),
+        ("WORKFLOW_ID", id.to_owned()),
+        ("ASKBOX_SESSION_ID", run.session_id.to_string()),
+        ("ASKBOX_RUN", run.token()),
+    ]
 }
 
 /// The agent's Bash calls `ask-post` and `checkpoint` by name: our own folder goes behind what PATH has.
