@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::ladder::Request;
-use crate::run::supervise::supervisor::{self, Stopper};
+use crate::run::supervise::run_message::Stopper;
+use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
 
 /// A run that this process supervises, as an iterator over its events. Dropping it stops the run at the next tool boundary and waits

@@ -9,8 +9,8 @@ use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::run::recovery::{self, Recovered};
+use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::stop::{self, Stop};
-use crate::run::supervise::supervisor::Attempt;
 use crate::run::view::status::{self, Standing};
 
 /// What is to be done to run a workflow now.

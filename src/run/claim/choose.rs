@@ -57,7 +57,7 @@ pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant:
 }
 
 /// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
-/// see [`crate::run::supervise::supervisor::Attempt`].
+/// see [`crate::run::supervise::ownership::Attempt`].
 pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
     choose(mailbox, config, workflow, Claimant::Supervisor)?.and_then(|chosen| chosen.take_to_launch(mailbox))
 }

@@ -1,6 +1,11 @@
 //! The supervisor: the process that owns one run, from its launch to its end.
 
-pub mod attend;
+pub(crate) mod agent;
+pub(crate) mod attend;
+pub(crate) mod event_log;
 pub mod ladder;
+pub mod ownership;
+pub mod run_message;
+pub(crate) mod start;
 pub mod stop;
 pub mod supervisor;

@@ -7,7 +7,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::run::process::lookout::{self, Signals, Source};
 use crate::run::supervise::ladder::Request;
-use crate::run::supervise::supervisor::Stopper;
+use crate::run::supervise::run_message::Stopper;
 
 /// Turns a Unix signal into a request to stop. The second signal skips the wait for the tool call in flight.
 struct StopSignals {

@@ -8,7 +8,8 @@ use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record;
 use crate::run::process::{detach, processes};
-use crate::run::supervise::supervisor::{self, Attempt};
+use crate::run::supervise::ownership::Attempt;
+use crate::run::supervise::supervisor;
 use crate::surface::relaunch::stop_signals;
 use crate::{config, disk, time};
 

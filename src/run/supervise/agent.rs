@@ -1,0 +1,121 @@
+//! A started agent: its process, its standard input, and the threads that send what happens to it as [`RunMessage`]s.
+
+use std::io::PipeReader;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::agent::events::EventKind;
+use crate::agent::stream::Interpreter;
+use crate::mailbox::Mailbox;
+use crate::run::attempt::record::Run;
+use crate::run::process::launch::Start;
+use crate::run::process::lookout::{Lookout, Source};
+use crate::run::process::pipes::{self, Complaints};
+use crate::run::process::processes::{self, Process, Waiter};
+use crate::run::supervise::event_log::EventLog;
+use crate::run::supervise::run_message::RunMessage;
+use crate::run::supervise::stop;
+
+/// The parts of an agent that exist before it is connected.
+pub(crate) struct Spawned {
+    pub(crate) child: Child,
+    /// Holds the process so that its pid cannot be reused; `None` if the system has no pidfds.
+    pub(crate) process: Option<Arc<Process>>,
+    /// The reading end of its standard error.
+    pub(crate) stderr: PipeReader,
+    /// Not started yet.
+    pub(crate) lookout: Lookout,
+    /// How its session began.
+    pub(crate) start: Start,
+}
+
+/// A started agent, connected to the channel.
+pub(crate) struct Agent {
+    process: Option<Arc<Process>>,
+    /// Its standard input; `None` once it was closed.
+    input: Option<pipes::Input>,
+    interpreter: Arc<Mutex<Interpreter>>,
+    /// Gets the last line of its standard error when that ends.
+    last_complaint: Receiver<String>,
+    /// How its session began.
+    pub(crate) start: Start,
+    /// Watches for everything except its standard output; ends when this is dropped.
+    _lookout: Lookout,
+    _control: Option<stop::Control>,
+}
+
+impl Agent {
+    /// Starts the threads that turn all that happens to the agent, and the readiness of `sources`, into messages on `channel`.
+    pub(crate) fn connect(
+        mailbox: &Mailbox,
+        run: &Run,
+        spawned: Spawned,
+        mut sources: Vec<Box<dyn Source>>,
+        channel: SyncSender<RunMessage>,
+        log: &mut EventLog<'_>,
+    ) -> Self {
+        let Spawned { mut child, process, stderr, mut lookout, start } = spawned;
+        let folder = run.folder(mailbox);
+        let interpreter = Arc::new(Mutex::new(match &start {
+            Start::New => Interpreter::new(),
+            Start::Continue => Interpreter::resuming(run.session_id.to_string()),
+            Start::Fork(from) => Interpreter::resuming(from),
+        }));
+        let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
+        let control = match stop::listen(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
+            Ok((control, wake_ups)) => {
+                sources.push(wake_ups);
+                Some(control)
+            }
+            Err(e) => {
+                log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
+                None
+            }
+        };
+        let input = pipes::Input::of(&mut child);
+        let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
+        pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
+        let (complaints, last_complaint) = Complaints::new(stderr, folder.join("stderr.log"));
+        sources.push(Box::new(complaints));
+        let exited = move |status| drop(channel.send(RunMessage::Exited(status)));
+        match &process {
+            Some(process) => sources.push(Box::new(Waiter::new(child, process.clone(), exited))),
+            None => processes::wait_aside(child, exited),
+        }
+        lookout.start(sources);
+        Self { process, input: Some(input), interpreter, last_complaint, start, _lookout: lookout, _control: control }
+    }
+
+    /// Writes a line to the agent's standard input. Never blocks. Does nothing once that was closed.
+    pub(crate) fn say(&mut self, line: &str) {
+        if let Some(input) = &mut self.input {
+            input.say(line);
+        }
+    }
+
+    /// Closes the agent's standard input behind all that was written, which lets the agent exit after its turn.
+    pub(crate) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Sends a Unix signal to the agent's process alone.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(process) = &self.process {
+            process.signal(signal);
+        }
+    }
+
+    /// The event that tells what a stopped agent has done so far; `how` says what stopped it.
+    pub(crate) fn interrupted(&self, how: &str) -> EventKind {
+        self.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(how)
+    }
+
+    /// The last line that the agent wrote to its standard error, once that has ended; empty if there is none within `patience`.
+    pub(crate) fn last_complaint(&self, patience: Duration) -> String {
+        self.last_complaint.recv_timeout(patience).unwrap_or_default()
+    }
+}

@@ -1,0 +1,85 @@
+//! The loop of the attending thread: one message or deadline after the other, until the agent has ended.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::agent::events::EventKind;
+use crate::config::Config;
+use crate::mailbox::Mailbox;
+use crate::run::attempt::record::Run;
+use crate::run::supervise::attend::attendance::Attendance;
+use crate::run::supervise::attend::verdict::Attended;
+use crate::run::supervise::event_log::EventLog;
+use crate::run::supervise::run_message::RunMessage;
+use crate::run::supervise::start::Started;
+
+/// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Attends to the agent until it has ended. `tree_time`: how long the workflow's tree may still be at work.
+pub(crate) fn attend(
+    mailbox: &Mailbox,
+    config: &Config,
+    run: &Run,
+    started: Started,
+    log: &mut EventLog<'_>,
+    messages: &Receiver<RunMessage>,
+    tree_time: Option<Duration>,
+) -> Attended {
+    let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
+    let exit_status = attendance.until_the_end(messages);
+    attendance.verdict(&exit_status)
+}
+
+impl Attendance<'_, '_> {
+    /// Returns the agent's exit status in words.
+    fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> String {
+        let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
+        // The request may have been written before the FIFO existed.
+        self.check_stop_request();
+        loop {
+            let now = Instant::now();
+            let drained = exited.as_ref().map(|(_, at)| *at);
+            if drained.is_some_and(|at| output_ended || now >= at) {
+                break;
+            }
+            self.climb(now);
+            if self.is_working()
+                && let Some(limit) = self.deadlines.passed(now)
+            {
+                self.stop_at_time_limit(limit);
+            }
+            let working = self.is_working().then(|| self.deadlines.next());
+            let next = [self.next_rung(), drained, working].into_iter().flatten().min();
+            let message = match next {
+                Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(RunMessage::Output(items)) => {
+                    items.into_iter().for_each(|item| self.take(item));
+                    self.deadlines.sign_of_life(Instant::now());
+                }
+                Ok(RunMessage::OutputEnded) => {
+                    output_ended = true;
+                    // The agent can say nothing more: let it exit.
+                    self.let_it_exit();
+                }
+                Ok(RunMessage::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
+                Ok(RunMessage::Stop(request)) => self.stop(request),
+                Ok(RunMessage::CheckStopRequest) => self.check_stop_request(),
+                Err(RecvTimeoutError::Timeout) => self.report_silence(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
+    }
+
+    fn report_silence(&mut self) {
+        if self.is_working()
+            && let Some(silence) = self.deadlines.silence_to_report(Instant::now())
+        {
+            self.log.event(EventKind::Silent { seconds: silence.as_secs() });
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What the supervisor does about each item of the agent's output.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::agent::claude;
+use crate::agent::events::EventKind;
+use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutcome, Verdict};
+use crate::mailbox::documents::workflow;
+use crate::mailbox::intake;
+use crate::run::attempt::ending::Ending;
+use crate::run::attempt::failure::Class;
+use crate::run::process::launch::Start;
+use crate::run::process::{prompt, role};
+use crate::run::supervise::attend::attendance::{Attendance, Phase};
+use crate::run::supervise::ladder::{Ladder, Request, Rung};
+use crate::run::supervise::stop;
+
+impl Attendance<'_, '_> {
+    pub(super) fn take(&mut self, item: StreamItem) {
+        match item {
+            StreamItem::Event(kind) => self.event(kind),
+            StreamItem::Began { session_id, permission_mode, first, .. } => self.session_began(&session_id, permission_mode, first),
+            StreamItem::RoundTrip => self.model_answered(),
+            StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
+            StreamItem::Permission(request) => self.refuse(&request),
+            StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
+            StreamItem::ControlReply { request_id, response, .. } if request_id == role::QUESTION => self.role_answered(&response),
+            StreamItem::Receipt { .. } | StreamItem::PermissionCancelled { .. } | StreamItem::ControlReply { .. } => {}
+        }
+    }
+
+    fn event(&mut self, kind: EventKind) {
+        match &kind {
+            EventKind::Text { .. } => self.record_session(),
+            EventKind::ToolCall { id, .. } => {
+                self.tools.push(id.clone());
+                self.record_session();
+            }
+            EventKind::ToolResult { id, text, .. } => {
+                self.tools.retain(|t| t != id);
+                self.tool_refused |= self.stop_ending.is_some() && text.contains(stop::REFUSAL);
+            }
+            EventKind::Result { .. } => self.tools.clear(),
+            EventKind::Throttled { delay_ms, .. } => self.asked_to_wait = Some(Duration::from_millis(*delay_ms)),
+            _ => {}
+        }
+        let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
+        self.log.event(kind);
+        if may_have_asked {
+            self.look_for_question();
+        }
+    }
+
+    fn session_began(&mut self, session_id: &str, permission_mode: String, first: bool) {
+        if session_id != self.run.session_id.to_string() {
+            self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
+            return;
+        }
+        self.began = true;
+        // An interrupt that was sent before the turn had no effect: send it again.
+        if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
+            self.agent.say(&claude::interrupt("askbox-stop-begun"));
+        }
+        if first {
+            self.unrecorded_session = Some(permission_mode);
+        }
+    }
+
+    /// Notes the session in the workflow's record once it has produced something: later rounds resume it. A session that produced
+    /// nothing is not noted, so the workflow keeps the session that it was forked from.
+    fn record_session(&mut self) {
+        let Some(permission_mode) = self.unrecorded_session.take() else { return };
+        let update = || {
+            let lock = self.mailbox.lock(&self.run.workflow_id)?;
+            workflow::update(self.mailbox, &lock, |w| {
+                w.session_id = Some(self.run.session_id);
+                w.permission_mode = Some(permission_mode);
+                w.agent = Some(self.run.runner.clone());
+            })
+        };
+        if let Err(e) = update() {
+            self.log.note(format!("the workflow's record could not be written: {e}"));
+        }
+    }
+
+    /// Sends the message with the answer if the agent knows its role. An agent that does not know it would act without its rules.
+    fn role_answered(&mut self, response: &Value) {
+        let Some(message) = self.held_message.take() else { return };
+        match self.run.role.as_deref().and_then(|role| role::unknown(role, response)) {
+            _ if self.stop_ending.is_some() => self.let_it_exit(),
+            None => self.agent.say(&message),
+            Some(why) => {
+                self.turn_ending = Some(Ending::Refused { class: Class::Role, why });
+                self.let_it_exit();
+            }
+        }
+    }
+
+    /// `Completed` without `Queued` or `Started` before it means that the session got this message in an earlier attempt and
+    /// dropped the repetition. The model must be told to continue.
+    fn receipt(&mut self, state: ReceiptState) {
+        match state {
+            ReceiptState::Queued | ReceiptState::Started => self.message_seen = true,
+            ReceiptState::Completed if !self.message_seen && self.agent.start == Start::Continue => {
+                self.message_seen = true;
+                self.log.note("the session had the answer already; asking it to continue");
+                let uuid = Uuid::new_v5(&self.run.message_id, &self.run.attempt.to_be_bytes());
+                self.agent.say(&claude::user_message(&uuid.to_string(), prompt::CONTINUE));
+            }
+            ReceiptState::Completed | ReceiptState::Cancelled => {}
+        }
+    }
+
+    /// Counts the model's answers. The agent program was told the limit and should have stopped by itself.
+    fn model_answered(&mut self) {
+        self.answers = self.answers.saturating_add(1);
+        if let Some(max) = self.max_answers.filter(|max| self.answers > *max && self.is_working()) {
+            self.stop_at_limit(Ending::Refused { class: Class::Turns, why: format!("it went past limits.turns = {max}") });
+        }
+    }
+
+    /// Refuses a permission, because no person is there to be asked, and says what the agent can do instead.
+    fn refuse(&mut self, request: &PermissionRequest) {
+        let why = if request.requires_user_interaction {
+            format!(
+                "Your user is not at this session. Ask with `ask-post -w {} \"QUESTION\" -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
+                self.run.workflow_id
+            )
+        } else {
+            "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.".to_owned()
+        };
+        self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.clone() });
+        self.agent.say(&claude::permission_deny(&request.request_id, &why));
+    }
+
+    /// Records a question that the agent has posted.
+    fn look_for_question(&mut self) {
+        let Ok(document) = intake::read_pending(self.mailbox, &self.run.workflow_id) else { return };
+        let Ok(round) = intake::round_of(self.mailbox, &document.typed) else { return };
+        let id = round.question.to_string();
+        if self.posted.as_ref() != Some(&id) {
+            self.posted = Some(id.clone());
+            self.log.event(EventKind::QuestionPosted { workflow_id: round.workflow.to_string(), question_id: id });
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &TurnOutcome) {
+        let delivered = matches!(self.turn_ending, Some(Ending::Delivered { .. }));
+        // A turn that the supervisor stopped has no result, whatever the agent program calls it.
+        let cut = self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
+        let stopped_by_us = self.stop_ending.is_some() && (cut || matches!(self.phase, Phase::Reporting(_)));
+        if !delivered && !stopped_by_us {
+            let ending = Ending::of_turn(turn).after(self.asked_to_wait);
+            if matches!(ending, Ending::Delivered { .. }) {
+                self.record_session();
+            }
+            self.turn_ending = Some(ending);
+        }
+        match &self.phase {
+            Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
+                let request = Request { now: false, ..ladder.request.clone() };
+                self.ask_for_report(request);
+            }
+            _ => self.let_it_exit(),
+        }
+    }
+
+    /// Sends one more message to an agent that was stopped. Its report may take the grace; a tool call in it is refused.
+    fn ask_for_report(&mut self, request: Request) {
+        self.log.note("stopped; asking for a report");
+        if let EventKind::Interrupted { text, .. } = self.agent.interrupted("") {
+            self.text_before_report = Some(text);
+        }
+        let uuid = Uuid::new_v5(&self.run.message_id, format!("report {}", self.run.attempt).as_bytes());
+        self.agent.say(&claude::user_message(&uuid.to_string(), prompt::REPORT));
+        self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
+    }
+}

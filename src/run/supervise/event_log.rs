@@ -1,0 +1,114 @@
+//! The event log of one attempt: each event is appended to `events.jsonl`, its cost is booked, and the observer is called with it.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::agent::events::{Event, EventKind, EventWriter, read_tail};
+use crate::disk;
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::Mailbox;
+use crate::run::attempt::record::{self, Run, State};
+use crate::run::money::costs::Book;
+use crate::time::{self, Time};
+
+/// Writes the events of one attempt.
+pub(crate) struct EventLog<'a> {
+    mailbox: &'a Mailbox,
+    run: Run,
+    /// Opened by the first event.
+    writer: Option<EventWriter<File>>,
+    observe: &'a mut dyn FnMut(&Event),
+    /// The first event that could not be written.
+    failed: Option<Error>,
+    book: Book,
+}
+
+impl<'a> EventLog<'a> {
+    /// The log of `run`. Nothing is opened or created before the first event.
+    pub(crate) fn new(mailbox: &'a Mailbox, run: &Run, observe: &'a mut dyn FnMut(&Event)) -> Self {
+        Self { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, run) }
+    }
+
+    /// Records an event. Never fails: the agent's work goes on when the disk is full. [`EventLog::finish`] returns the error.
+    pub(crate) fn event(&mut self, kind: EventKind) {
+        let at = time::now();
+        if let Err(e) = self.book.take(at, &kind) {
+            let _ = self.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
+        }
+        let seq = self.append(at, &kind).unwrap_or_else(|e| {
+            self.failed.get_or_insert(e);
+            self.writer.as_ref().map_or(0, EventWriter::last_seq)
+        });
+        (self.observe)(&Event { seq, at, kind });
+    }
+
+    /// Records a remark for people who read the log.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        self.event(EventKind::Note { text: text.into() });
+    }
+
+    /// Records what becomes of a run that failed.
+    pub(crate) fn failure(&mut self, run: &Run) {
+        let why = run.why.clone().unwrap_or_default();
+        match (run.state, run.retry_at) {
+            (State::Parked, _) => self.event(EventKind::Parked { why }),
+            (State::Failed, Some(at)) if run.is_throttled() => {
+                let wait = (at - time::now()).num_milliseconds();
+                let delay_ms = u64::try_from(wait).unwrap_or(0);
+                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why });
+            }
+            (State::Failed, _) => self.note(format!("failed: {why}")),
+            _ => {}
+        }
+    }
+
+    /// US dollars of the attempt so far; `None` if the agent has named no cost.
+    pub(crate) fn cost_usd(&self) -> Option<f64> {
+        self.book.total()
+    }
+
+    /// The first error of writing, if there was one.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn append(&mut self, at: Time, kind: &EventKind) -> Result<u64> {
+        let path = path(self.mailbox, &self.run);
+        self.writer()?.append(at, kind).io("write", path)
+    }
+
+    fn writer(&mut self) -> Result<&mut EventWriter<File>> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer),
+            none => {
+                let path = path(self.mailbox, &self.run);
+                disk::touch_folder(&self.run.folder(self.mailbox))?;
+                let mut file = disk::open_append(&path)?;
+                let mut tail = read_tail(&mut file).io("read", path)?;
+                if tail.last_seq == 0 {
+                    tail.last_seq = last_seq_of_earlier_attempts(self.mailbox, &self.run);
+                }
+                Ok(none.insert(EventWriter::after(file, tail)))
+            }
+        }
+    }
+}
+
+/// Removes the log of an attempt whose claim is undone.
+pub(crate) fn remove(mailbox: &Mailbox, run: &Run) {
+    let _ = disk::untouch(&path(mailbox, run));
+}
+
+fn path(mailbox: &Mailbox, run: &Run) -> PathBuf {
+    run.folder(mailbox).join("events.jsonl")
+}
+
+/// The number of the last event before this attempt. Numbers continue over the attempts of a round, so that a number names one
+/// event of the round.
+fn last_seq_of_earlier_attempts(mailbox: &Mailbox, run: &Run) -> u64 {
+    let last_seq = |attempt| {
+        let mut file = File::open(record::folder(mailbox, &run.round(), attempt).join("events.jsonl")).ok()?;
+        read_tail(&mut file).ok().map(|tail| tail.last_seq).filter(|seq| *seq > 0)
+    };
+    (1..run.attempt).rev().find_map(last_seq).unwrap_or(0)
+}

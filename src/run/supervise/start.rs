@@ -1,0 +1,112 @@
+//! From a claimed attempt to an agent that has received its first message.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+use crate::agent::claude::{self, Invocation};
+use crate::config::Config;
+use crate::disk::Staged;
+use crate::error::{IoContext, Result};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, intake};
+use crate::run::attempt::record::{Begin, Record, State};
+use crate::run::claim::plan;
+use crate::run::money::budget::{self, Allowance};
+use crate::run::process::launch::{self, Start};
+use crate::run::process::lookout::{Lookout, Source};
+use crate::run::process::processes::Process;
+use crate::run::process::{prompt, role};
+use crate::run::supervise::agent::{Agent, Spawned};
+use crate::run::supervise::event_log::EventLog;
+use crate::run::supervise::ownership::OwnedAttempt;
+use crate::run::supervise::run_message::RunMessage;
+use crate::time;
+
+/// An agent that has received its first message.
+pub(crate) struct Started {
+    pub(crate) agent: Agent,
+    /// The message with the answer, if the agent was first asked whether it knows its role.
+    pub(crate) held_message: Option<String>,
+    /// After how many answers of the model the supervisor stops the run; `None` if the operator's own arguments set a limit.
+    pub(crate) max_turns: Option<u32>,
+}
+
+/// A launch that is prepared; nothing has been started and no name on disk has changed.
+struct Prepared {
+    document: QuestionDocument,
+    start: Start,
+    message: String,
+    call: Invocation,
+    max_turns: Option<u32>,
+    /// `run.json` with the state `running`; `None` if the attempt has no `run.json` yet.
+    record: Option<Staged>,
+}
+
+/// Launches the agent of an attempt and sends it its first message.
+pub(crate) fn start(
+    mailbox: &Mailbox,
+    config: &Config,
+    attempt: &mut OwnedAttempt,
+    allowance: &Allowance,
+    log: &mut EventLog<'_>,
+    sources: Vec<Box<dyn Source>>,
+    channel: SyncSender<RunMessage>,
+) -> Result<Started> {
+    let Prepared { document, start, message, call, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
+    // Before the launch: recovery must know that there may be a process. After a power cut there is none.
+    record.map_or(Ok(()), Staged::replace_ahead)?;
+    let mut spawned = spawn(mailbox, attempt, &call, start)?;
+    // The disk works while the agent starts. The record is durable before the agent receives any input: a power cut before that
+    // ends an agent that knew nothing.
+    if let Err(e) = attempt.make_durable(mailbox, &document) {
+        let _ = spawned.child.kill().and_then(|()| spawned.child.wait());
+        return Err(e);
+    }
+    let run = &attempt.run;
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
+    let mut agent = Agent::connect(mailbox, run, spawned, sources, channel, log);
+    let message = claude::user_message(&run.message_id.to_string(), &message);
+    let (first, held_message) = match &run.role {
+        Some(_) => (role::question(), Some(message)),
+        None => (message, None),
+    };
+    agent.say(&first);
+    Ok(Started { agent, held_message, max_turns })
+}
+
+fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allowance: &Allowance) -> Result<Prepared> {
+    let is_on_record = attempt.is_on_record();
+    let run = &mut attempt.run;
+    let (_, runner) = config.runner(Some(&run.runner))?;
+    let document = match attempt.document.take() {
+        Some(document) => document,
+        None => intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?,
+    };
+    let start = launch::start_of(run);
+    if let (Begin::Fork { from }, Start::New) = (&run.begin, &start) {
+        // The transcript existed when the round was claimed. From here on every attempt begins a new session, with the prompt of one.
+        run.begin_why = Some(plan::transcript_gone(from));
+        run.begin = Begin::Fresh;
+    }
+    run.state = State::Running;
+    run.started_at = Some(time::now());
+    let record = match is_on_record {
+        true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
+        false => None,
+    };
+    let message = prompt::message(mailbox, config, &document.typed, run)?;
+    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
+    let call = allowance.limit(call, max_turns);
+    Ok(Prepared { document, start, message, call, max_turns, record })
+}
+
+fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, start: Start) -> Result<Spawned> {
+    let folder = attempt.run.folder(mailbox);
+    let lookout = Lookout::new().io("open a pipe for", &folder)?;
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &folder)?;
+    let child = launch::spawn(call, File::from(OwnedFd::from(write_end)))?;
+    let process = Process::hold(child.id()).map(Arc::new);
+    Ok(Spawned { child, process, stderr, lookout, start })
+}
