@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::chain::outcome::{self, TreeState};
-use crate::disk::hints::Bell;
+use crate::disk::file_events::FolderWatch;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::awaits::Ended;
@@ -27,10 +27,10 @@ pub enum Progress {
 
 /// Waits until a workflow has ended or asks, or the deadline passes. Calls `before_look` before each look.
 pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_look: impl Fn() -> Result<()>) -> Result<Progress> {
-    let mut bell = Bell::of_folder(&mailbox.folder(Folder::Running)).ok();
+    let mut bell = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
     for folder in [Folder::Pending, Folder::Answered, Folder::Closed, Folder::Parked, Folder::Awaits] {
         if let Some(bell) = &mut bell {
-            let _ = bell.also(&mailbox.folder(folder));
+            let _ = bell.add(&mailbox.folder(folder));
         }
     }
     loop {

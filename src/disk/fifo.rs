@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::disk::open;
+use crate::disk::primitives::open;
 use crate::error::{IoContext, Result};
 
 /// Creates the FIFO `path` with mode 0600 where there is none, and opens it for reading.

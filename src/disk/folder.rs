@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::disk::{parent, sync_folder};
+use crate::disk::primitives::{parent, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
 /// Makes a folder of mode 0700 and everything above it that is missing, durably.
@@ -129,4 +129,21 @@ fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
     }
     let mode = meta.st_mode & 0o777;
     Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m");
+        assert_eq!(check_folder(&path).unwrap_err().exit_code(), 3);
+        create_folder(&path.join("deep/er")).unwrap();
+        check_folder(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(check_folder(&path).unwrap_err().to_string().contains("0777"));
+    }
 }

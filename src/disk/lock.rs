@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fs2::FileExt;
 
-use crate::disk::open_append;
+use crate::disk::unsynced::open_append;
 use crate::error::{Error, IoContext, Result};
 
 /// How long a program waits for another one's short lock before it gives up.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::disk::hints::Hints;
+use crate::disk::file_events::Hints;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use crate::disk::hints::{Hint, Hints};
+use crate::disk::file_events::{Hint, Hints};
 use crate::error::{Error, Result};
 use crate::mailbox::{Folder, Mailbox};
 use crate::watch::messages::{Options, WatchMessage};

@@ -3,7 +3,7 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use crate::disk::hints::Hint;
+use crate::disk::file_events::Hint;
 use crate::error::Result;
 use crate::time;
 use crate::watch::availability;

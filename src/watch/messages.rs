@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use crate::disk::hints::Hint;
+use crate::disk::file_events::Hint;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::run::recovery::Recovered;

@@ -3,7 +3,7 @@
 
 use super::api::Api;
 use super::claude::{ClaudeHome, LIMIT, Outcome, run};
-use askbox::disk::hints::Hints;
+use askbox::disk::file_events::Hints;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

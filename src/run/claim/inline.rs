@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
-use crate::disk::hints::Bell;
+use crate::disk::file_events::FolderWatch;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
@@ -49,7 +49,7 @@ impl Waiter {
     pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled.
-        let bell = Bell::of_folder(&mailbox.folder(Folder::Answered)).ok();
+        let bell = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
         loop {
             if mailbox.document(Folder::Answered, &round.workflow).exists() {
                 // The default configuration will do: nothing is launched.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::agent::events::Event;
 use crate::disk::Lock;
-use crate::disk::hints::Bell;
+use crate::disk::file_events::FolderWatch;
 use crate::error::{IoContext, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox};
@@ -76,7 +76,7 @@ pub struct RoundEvents<'a> {
     attempt: u32,
     tail: EventTail,
     /// Watches the folder of the attempts and the attempt that is read.
-    bell: Option<Bell>,
+    bell: Option<FolderWatch>,
 }
 
 /// What [`RoundEvents::read`] returns.
@@ -95,7 +95,7 @@ impl<'a> RoundEvents<'a> {
     #[must_use]
     pub fn of(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
         // Not without `follow`: closing the watch takes longer than reading all events.
-        let bell = if follow { Bell::of_folder(&mailbox.runs_of(&round)).ok() } else { None };
+        let bell = if follow { FolderWatch::new(&mailbox.runs_of(&round)).ok() } else { None };
         let mut events = Self { mailbox, tail: EventTail::of(PathBuf::new()), round, attempt: 0, bell };
         events.go_to(1);
         events
@@ -106,7 +106,7 @@ impl<'a> RoundEvents<'a> {
         self.attempt = attempt;
         if let Some(bell) = &mut self.bell {
             // If the attempt does not exist yet, the watch of its parent folder reports its creation.
-            let _ = bell.also(&folder);
+            let _ = bell.add(&folder);
         }
         self.tail = EventTail::of(folder.join("events.jsonl"));
     }
@@ -143,7 +143,7 @@ impl<'a> RoundEvents<'a> {
             Some(bell) => {
                 // The attempt's folder was created only now.
                 let folder = record::folder(self.mailbox, &self.round, self.attempt);
-                if !bell.hears(&folder) && bell.also(&folder).is_ok() {
+                if !bell.watches(&folder) && bell.add(&folder).is_ok() {
                     return;
                 }
                 bell.wait(RECHECK_EVERY);

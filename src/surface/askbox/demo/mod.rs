@@ -14,7 +14,7 @@ use crate::agent::claude::{self, Invocation};
 use crate::agent::events::{Event, EventKind};
 use crate::agent::stream::lines::BoundedLines;
 use crate::agent::stream::{Interpreter, StreamItem};
-use crate::disk::hints::Bell;
+use crate::disk::file_events::FolderWatch;
 use crate::error::{Error, IoContext, Result};
 use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, intake};
@@ -165,7 +165,7 @@ fn run_one(stage: &Stage) -> Result<()> {
 /// Shows the events of the relaunched agent until its round is over.
 fn follow_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let folder = record::folder(mailbox, round, 1);
-    let bell = Bell::of_folder(&folder)?;
+    let bell = FolderWatch::new(&folder)?;
     let deadline = Instant::now() + PATIENCE;
     let mut seen = 0;
     loop {

@@ -1,25 +1,53 @@
-//! What killed writers leave behind: files that never got their name.
+//! Temporary files: written beside their target, and swept where a killed process left them.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::disk::{TEMPORARY_DIGITS, TEMPORARY_PREFIX};
+use rustix::fs::OFlags;
+use tempfile::NamedTempFile;
 
-/// Nobody has touched its name for so long either: an exchange leaves the old file there for a moment.
-const STILL: Duration = Duration::from_secs(10);
+use crate::disk::primitives::open_with;
+use crate::error::{IoContext, Result};
 
-/// Whether it is a name that [`super::create`] and its like give while they write.
+/// The beginning of every temporary name; readers skip such names.
+pub const TEMPORARY_PREFIX: &str = ".tmp";
+
+/// How many random letters and digits follow the prefix.
+const RANDOM_CHARACTERS: usize = 12;
+
+/// The sweep leaves a file alone whose inode changed within this time: an exchange of names leaves the old file under the
+/// temporary name for a moment.
+const UNCHANGED_FOR: Duration = Duration::from_secs(10);
+
+/// Whether it is a name that this room gives to a file while it is written.
 #[must_use]
 pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|rest| rest.len() == TEMPORARY_DIGITS && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+    let random = name.strip_prefix(TEMPORARY_PREFIX);
+    random.is_some_and(|random| random.len() == RANDOM_CHARACTERS && random.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// Writes a temporary file in `folder`, without a sync. It is removed when it is dropped.
+pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile> {
+    let mut temporary = create_temporary(folder, mode).io("write in", folder)?;
+    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
+    Ok(temporary)
+}
+
+fn create_temporary(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let mut errno = None;
+    let open = |path: &Path| open_with(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode).inspect_err(|e| errno = e.raw_os_error());
+    let temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).rand_bytes(RANDOM_CHARACTERS).make_in(folder, open);
+    // tempfile's own error hides the system's error number behind the temporary name.
+    temporary.map_err(|e| errno.map_or(e, io::Error::from_raw_os_error))
 }
 
 /// Removes the temporary files in a folder, and `depth` levels below it, that were written longer ago than `age` and that no
-/// process has open: only regular files of ours with a name that we give. Returns those that it removed. What cannot be read or
-/// removed stays.
+/// process has open: only regular files of this user with a temporary name. Returns the removed paths. A file that cannot be
+/// inspected or removed stays.
 #[must_use]
 pub fn sweep(folder: &Path, depth: usize, age: Duration) -> Vec<PathBuf> {
     let mut old = Vec::new();
@@ -32,10 +60,11 @@ pub fn sweep(folder: &Path, depth: usize, age: Duration) -> Vec<PathBuf> {
     old.into_iter().map(|(path, _)| path).collect()
 }
 
-type File = (u64, u64);
+/// A file by its device and its inode.
+type FileId = (u64, u64);
 
-fn collect(folder: &Path, depth: usize, age: Duration, old: &mut Vec<(PathBuf, File)>) {
-    // Where a link was put in a folder's place, nothing below is ours.
+fn collect(folder: &Path, depth: usize, age: Duration, old: &mut Vec<(PathBuf, FileId)>) {
+    // A symbolic link is not followed.
     if !folder.symlink_metadata().is_ok_and(|m| m.is_dir()) {
         return;
     }
@@ -57,11 +86,11 @@ fn collect(folder: &Path, depth: usize, age: Duration, old: &mut Vec<(PathBuf, F
 fn is_old(meta: &Metadata, age: Duration) -> bool {
     let changed = u64::try_from(meta.ctime()).ok().map(|s| SystemTime::UNIX_EPOCH + Duration::from_secs(s + 1));
     let since = |at: Option<SystemTime>| at.and_then(|at| at.elapsed().ok());
-    since(meta.modified().ok()).is_some_and(|t| t > age) && since(changed).is_some_and(|t| t > STILL)
+    since(meta.modified().ok()).is_some_and(|t| t > age) && since(changed).is_some_and(|t| t > UNCHANGED_FOR)
 }
 
-/// Every file that a process of ours has open.
-fn open_files() -> HashSet<File> {
+/// Every file that a process has open whose `/proc` this user may read.
+fn open_files() -> HashSet<FileId> {
     let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let is_process = |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().iter().all(u8::is_ascii_digit));
     let open = below("/proc".into()).filter(is_process).flat_map(|process| below(process.join("fd")));
@@ -74,7 +103,7 @@ mod tests {
 
     #[test]
     fn only_our_own_temporary_names_are_swept() {
-        for name in [".tmp0a1b2c3d4e5f", ".tmp000000000000"] {
+        for name in [".tmp0a1b2c3d4e5f", ".tmp000000000000", ".tmpAbCdEfGhIjKl"] {
             assert!(is_temporary_name(name), "{name}");
         }
         for name in

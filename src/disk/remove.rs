@@ -1,6 +1,6 @@
-//! Removing what is over. Nothing here is synced: after a power cut something may be there again, in part, and goes the next
-//! time. No link is followed, and only files whose names are known are removed.
+//! Removing files and folders. No symbolic link is followed.
 
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -8,37 +8,36 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::disk::{parent, rename_noreplace};
+use crate::disk::primitives::{parent, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
-/// Renames a file, never replacing, without a sync. Returns `false` if `from` does not exist.
-///
-/// # Errors
-/// [`Error::Io`] if `to` exists already, or if the system refuses.
-pub fn set_aside(from: &Path, to: &Path) -> Result<bool> {
-    match rename_noreplace(from, to) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        other => other.map(|()| true).io("move", from),
+/// Removes a file durably; a missing file is no error.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_folder(parent(path)?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e).io("remove", path),
     }
 }
 
 /// Removes a folder if nothing lies in it; otherwise, and where the system refuses, the folder stays.
 pub fn remove_folder_if_empty(folder: &Path) {
-    let _ = std::fs::remove_dir(folder);
+    let _ = fs::remove_dir(folder);
 }
 
-/// What [`remove_known`] came to.
+/// What [`remove_known`] removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
-    /// On the disk, of the files that went.
+    /// Bytes that the removed files took on the disk.
     pub bytes: u64,
-    /// The folder is gone; otherwise something lies in it that is not known.
+    /// Whether the folder itself was removed. It stays if it holds an unknown name.
     pub whole: bool,
 }
 
-/// Removes from the folder `path` every plain file and pipe that `known` knows, and every folder in it that it knows in the
-/// same way; then the folder itself, if nothing is left. `known` is told how deep a name lies, the name, and whether it is a
-/// folder. A folder that does not exist is gone.
+/// Removes the known files and FIFOs from the folder `path`, and from its known subfolders; then each of these folders, if it is
+/// empty. A name is known if `known(depth, name, is_folder)` says so. A missing folder is no error.
+///
+/// Nothing is synced: a power cut may bring back a part, which the next call removes.
 pub fn remove_known(path: &Path, known: &dyn Fn(usize, &str, bool) -> bool) -> Result<Removed> {
     let mut removed = Removed { bytes: 0, whole: true };
     let name = path.file_name().ok_or_else(|| Error::failed(format!("{} has no name", path.display()), "name a folder"))?;
@@ -50,7 +49,7 @@ pub fn remove_known(path: &Path, known: &dyn Fn(usize, &str, bool) -> bool) -> R
     Ok(removed)
 }
 
-/// A folder itself, never one that a link leads to.
+/// Opens a folder; fails for a symbolic link.
 fn open(above: Option<&OwnedFd>, name: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match above {
@@ -105,10 +104,9 @@ fn clear(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
-    fn what_is_not_known_stays_and_no_link_is_followed() {
+    fn unknown_names_stay_and_no_link_is_followed() {
         let place = tempfile::tempdir().unwrap();
         let (round, elsewhere) = (place.path().join("runs/q"), place.path().join("elsewhere"));
         fs::create_dir_all(round.join("1")).unwrap();
@@ -121,7 +119,7 @@ mod tests {
         assert!(!round.join("1").exists() && round.join("2").symlink_metadata().is_ok() && elsewhere.join("1/run.json").exists());
         fs::remove_file(round.join("2")).unwrap();
         assert!(remove_known(&round, &known).unwrap().whole && !round.exists());
-        // Neither is the folder itself reached through a link.
+        // The folder itself is not reached through a link either.
         std::os::unix::fs::symlink(&elsewhere, place.path().join("runs/link")).unwrap();
         assert!(!remove_known(&place.path().join("runs/link"), &known).unwrap().whole);
         assert!(remove_known(&place.path().join("runs/link/1"), &known).is_err());

@@ -1,4 +1,5 @@
-//! File events, as hints: whoever gets one looks at the folder again. A lost, doubled or late hint costs time, never a question.
+//! File events of the kernel, as hints: the receiver of a hint reads the folder again. A lost, repeated or late hint costs time,
+//! never a question.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
@@ -29,11 +30,11 @@ impl std::fmt::Debug for Hints {
 }
 
 impl Hints {
-    /// Hints from the kernel.
+    /// Calls `take` with every hint, on a thread of its own.
     pub fn new(take: impl Fn(Hint) + Send + 'static) -> Result<Self> {
         let handler = move |event: notify::Result<notify::Event>| match event {
             Ok(event) if event.need_rescan() => take(Hint::Anywhere),
-            // Opening and reading changes nothing, and our own looks would wake us for ever.
+            // Opening and reading changes nothing, and the receiver's own reads would wake it for ever.
             Ok(event) if matches!(event.kind, EventKind::Access(kind) if kind != notify::event::AccessKind::Close(notify::event::AccessMode::Write)) =>
                 {}
             Ok(event) => event.paths.into_iter().for_each(|path| take(Hint::At(path))),
@@ -52,40 +53,40 @@ fn failed(error: &notify::Error) -> Error {
     Error::failed(format!("no file events: {error}"), "use --poll 5s, or raise fs.inotify.max_user_watches")
 }
 
-/// Wakes whoever waits for a change in one folder.
+/// Lets a thread sleep until something changes in one of some folders.
 #[derive(Debug)]
-pub struct Bell {
+pub struct FolderWatch {
     hints: Hints,
     folders: Vec<PathBuf>,
-    rings: Receiver<()>,
+    changes: Receiver<()>,
 }
 
-impl Bell {
-    /// Rings on every change in `folder`.
-    pub fn of_folder(folder: &Path) -> Result<Self> {
-        let (ring, rings) = mpsc::sync_channel(1);
+impl FolderWatch {
+    /// Watches `folder`.
+    pub fn new(folder: &Path) -> Result<Self> {
+        let (sender, changes) = mpsc::sync_channel(1);
         let mut hints = Hints::new(move |_| {
-            let _ = ring.try_send(());
+            let _ = sender.try_send(());
         })?;
         hints.watch(folder)?;
-        Ok(Self { hints, folders: vec![folder.to_path_buf()], rings })
+        Ok(Self { hints, folders: vec![folder.to_path_buf()], changes })
     }
 
-    /// Rings on every change in this folder as well.
-    pub fn also(&mut self, folder: &Path) -> Result<()> {
+    /// Watches this folder as well.
+    pub fn add(&mut self, folder: &Path) -> Result<()> {
         self.hints.watch(folder)?;
         self.folders.push(folder.to_path_buf());
         Ok(())
     }
 
-    /// Whether it rings for this folder.
+    /// Whether it watches this folder.
     #[must_use]
-    pub fn hears(&self, folder: &Path) -> bool {
+    pub fn watches(&self, folder: &Path) -> bool {
         self.folders.iter().any(|f| f == folder)
     }
 
-    /// Returns at the next ring, or when the time is over.
+    /// Returns at the next change since the last return, or after `limit`.
     pub fn wait(&self, limit: Duration) {
-        let _ = self.rings.recv_timeout(limit);
+        let _ = self.changes.recv_timeout(limit);
     }
 }
