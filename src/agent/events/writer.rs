@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::agent::events::EventKind;
+use crate::agent::events::event::EventKind;
 use crate::document;
 
 /// The longest line written, in bytes, its line feed included.

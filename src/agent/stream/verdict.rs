@@ -1,16 +1,14 @@
-//! The typed verdict on a `result` line.
+//! How a turn ended: the verdict on a `result` line.
 //!
-//! Neither the exit code nor `subtype` can be believed (an API error says `success`, an interrupt exits 0): the verdict
-//! rests on `terminal_reason`, `stop_reason` and `is_error`.
+//! Neither the exit code nor `subtype` tells it: an API error says `success`, and an interrupt exits with 0. The verdict rests on
+//! `terminal_reason`, `stop_reason` and `is_error`.
 
-use std::collections::HashMap;
-
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::agent::events::Tokens;
 use crate::agent::stream::bounded;
+use crate::agent::stream::consumption::{self, Spent};
 use crate::agent::stream::wire::{self, Raw};
 
 /// How a turn ended, and what it took.
@@ -101,36 +99,12 @@ pub enum Interruption {
     Tools,
 }
 
-/// What is spent, as far as the stream told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Spent {
-    /// Running total after the last result.
-    Total(f64),
-    /// The session's earlier total is not known.
-    Unknown,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct ModelUsage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_read_input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    #[serde(rename = "costUSD")]
-    cost_usd: f64,
-}
-
-/// Longest `model_usage_since_last_result` that is looked at, in bytes: a few hundred a model.
-const USAGE_LIMIT: usize = 64 << 10;
-
-/// Reads a `result` line; `spent` is moved on to its total.
+/// Reads a `result` line, and moves `spent` on to its total.
 pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutcome> {
-    let wire: wire::Verdict = wire::line(line)?;
-    let optional = |raw| Ok::<_, serde_json::Error>(wire::text(raw)?.map(|text| text.into_owned()));
+    let wire: wire::ResultLine = wire::line(line)?;
     let is_error = wire::get(wire.is_error).unwrap_or(false);
-    let stop_reason = optional(wire.stop_reason)?;
-    let mut terminal_reason = optional(wire.terminal_reason)?;
+    let stop_reason = wire::text(wire.stop_reason)?;
+    let mut terminal_reason = wire::text(wire.terminal_reason)?;
     let text = wire::string(wire.result)?;
     let deferred = stop_reason.as_deref() == Some("tool_deferred");
     // A resume that defers again gives no terminal reason, and a meaningless number of turns.
@@ -139,7 +113,7 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
         terminal_reason = Some("tool_deferred".into());
     }
     let verdict = verdict(&wire, is_error, terminal_reason.as_deref(), deferred, &text)?;
-    let (cost_usd, tokens) = consumption(&wire, spent);
+    let (cost_usd, tokens) = consumption::of_turn(&wire, spent);
     Ok(TurnOutcome {
         verdict,
         is_error,
@@ -155,7 +129,7 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
 }
 
 fn verdict(
-    wire: &wire::Verdict<'_>,
+    wire: &wire::ResultLine<'_>,
     is_error: bool,
     terminal_reason: Option<&str>,
     deferred: bool,
@@ -199,7 +173,7 @@ fn verdict(
 }
 
 fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
-    let call: wire::Deferred = wire::object(raw);
+    let call: wire::Deferred = wire::object(raw).unwrap_or_default();
     Ok(Verdict::Deferred {
         tool_name: wire::string(call.name)?,
         tool_use_id: wire::string(call.id)?,
@@ -210,46 +184,5 @@ fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
 fn first_error(raw: Raw<'_>) -> serde_json::Result<Option<String>> {
     let list = raw.filter(|raw| raw.get().len() <= bounded::EXACT_LIMIT);
     let errors: Vec<&RawValue> = wire::get(list).unwrap_or_default();
-    wire::text(errors.first().copied()).map(|text| text.map(|text| text.into_owned()))
-}
-
-/// Dollars and tokens of this turn.
-///
-/// `model_usage_since_last_result` counts this turn alone, with its subagents and also if it was cut. Without it there
-/// are `usage` (the main agent alone, zero if the turn was cut) and the growth of `total_cost_usd`, a total over all
-/// turns, resumes and forks.
-fn consumption(wire: &wire::Verdict<'_>, spent: &mut Spent) -> (Option<f64>, Tokens) {
-    let before = *spent;
-    let total = wire::get::<f64>(wire.total_cost_usd);
-    if let Some(total) = total {
-        *spent = Spent::Total(total);
-    }
-    let models = wire.model_usage_since_last_result.filter(|raw| raw.get().len() <= USAGE_LIMIT);
-    if let Some(models) = wire::get::<HashMap<String, ModelUsage>>(models) {
-        let mut tokens = Tokens::default();
-        let mut cost = 0.0;
-        for model in models.values() {
-            cost += model.cost_usd;
-            tokens += Tokens {
-                input: model.input_tokens,
-                output: model.output_tokens,
-                cache_read: model.cache_read_input_tokens,
-                cache_creation: model.cache_creation_input_tokens,
-            };
-        }
-        return (Some(cost), tokens);
-    }
-    let usage: wire::Usage = wire::object(wire.usage);
-    let count = |raw| wire::get(raw).unwrap_or(0);
-    let tokens = Tokens {
-        input: count(usage.input_tokens),
-        output: count(usage.output_tokens),
-        cache_read: count(usage.cache_read_input_tokens),
-        cache_creation: count(usage.cache_creation_input_tokens),
-    };
-    let cost = match (total, before) {
-        (Some(total), Spent::Total(before)) => Some((total - before).max(0.0)),
-        _ => None,
-    };
-    (cost, tokens)
+    wire::text(errors.first().copied())
 }

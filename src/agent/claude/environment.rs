@@ -1,0 +1,46 @@
+//! The variables that tell `claude` where its settings lie, or that it runs inside of another agent.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The variable that names the folder of settings and sessions.
+pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+
+/// The folder of settings and sessions under this environment: `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`; `None` if
+/// neither variable is set to something.
+pub fn config_dir(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(CONFIG_DIR).or_else(|| set("HOME").map(|home| home.join(".claude")))
+}
+
+/// What of `CLAUDE*` is the operator's own and no trace of an outer agent: settings, credentials, switches.
+const OPERATORS: [&str; 7] = [
+    CONFIG_DIR,
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_",
+    "CLAUDE_CODE_SKIP_",
+    "CLAUDE_CODE_DISABLE_",
+    "CLAUDE_CODE_MAX_",
+    "CLAUDE_CODE_RETRY_",
+];
+
+/// Whether a variable tells an agent that it runs inside another: `AI_AGENT`, and `CLAUDE*` but for the operator's own.
+pub fn is_inherited_from_agent(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name == b"AI_AGENT" || (name.starts_with(b"CLAUDE") && !OPERATORS.iter().any(|own| name.starts_with(own.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_config_folder_is_the_variable_or_the_default_in_the_home() {
+        let env = |vars: &'static [(&str, &str)]| move |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
+        let both = env(&[("CLAUDE_CONFIG_DIR", "/c"), ("HOME", "/h")]);
+        assert_eq!(config_dir(both), Some("/c".into()));
+        let empty = env(&[("CLAUDE_CONFIG_DIR", ""), ("HOME", "/h")]);
+        assert_eq!(config_dir(empty), Some("/h/.claude".into()));
+        assert_eq!(config_dir(env(&[])), None);
+    }
+}

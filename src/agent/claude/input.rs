@@ -1,0 +1,90 @@
+//! The lines that `claude` reads on stdin.
+
+use serde_json::{Value, json};
+
+/// A message to the agent. Its receipts bear the uuid, and a session takes a message of a uuid it knows only once.
+pub fn user_message(uuid: &str, text: &str) -> String {
+    line(json!({
+        "type": "user",
+        "uuid": uuid,
+        "message": { "role": "user", "content": text },
+    }))
+}
+
+/// Asks what the agent knows: its commands, models, agents. Answered by a control reply of this id, before any request to the API.
+pub fn initialize(request_id: &str) -> String {
+    line(json!({
+        "type": "control_request",
+        "request_id": request_id,
+        "request": { "subtype": "initialize" },
+    }))
+}
+
+/// Ends the turn at once; the process stays for the next message. Answered by a control reply of this id.
+pub fn interrupt(request_id: &str) -> String {
+    line(json!({
+        "type": "control_request",
+        "request_id": request_id,
+        "request": { "subtype": "interrupt" },
+    }))
+}
+
+/// Lets the agent use the tool as it asked.
+pub fn permission_allow(request_id: &str) -> String {
+    permission(request_id, json!({ "behavior": "allow" }))
+}
+
+/// Lets the agent use the tool with another input, such as `AskUserQuestion` with its answers.
+pub fn permission_allow_with(request_id: &str, input: &Value) -> String {
+    permission(request_id, json!({ "behavior": "allow", "updatedInput": input }))
+}
+
+/// Refuses; the agent is shown the message and goes on.
+pub fn permission_deny(request_id: &str, message: &str) -> String {
+    // Without a message the agent would be told of an invalid reply instead.
+    let message = if message.is_empty() { "not permitted" } else { message };
+    permission(request_id, json!({ "behavior": "deny", "message": message }))
+}
+
+fn permission(request_id: &str, decision: Value) -> String {
+    line(json!({
+        "type": "control_response",
+        "response": { "subtype": "success", "request_id": request_id, "response": decision },
+    }))
+}
+
+/// One line with its line feed. A byte that is no JSON kills the agent in the middle of its turn, so that no line is
+/// ever put together by hand.
+fn line(message: Value) -> String {
+    // JSON escapes control characters: the only line feed is the last byte.
+    format!("{message}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_is_exactly_one_line_of_json_whatever_the_text() {
+        let text = "a\nb\r\u{2028}\u{0}\"\\ é😀 {\"type\":\"user\"}\n";
+        for message in [
+            user_message("u", text),
+            interrupt(text),
+            initialize(text),
+            permission_allow(text),
+            permission_allow_with("r", &json!({"x": text})),
+            permission_deny("r", text),
+        ] {
+            assert_eq!(message.matches('\n').count(), 1);
+            assert!(message.ends_with('\n') && !message.contains('\r'));
+            serde_json::from_str::<Value>(&message).unwrap();
+        }
+        let value: Value = serde_json::from_str(&user_message("u", text)).unwrap();
+        assert_eq!((&value["uuid"], &value["message"]["content"]), (&json!("u"), &json!(text)));
+    }
+
+    #[test]
+    fn a_refusal_always_has_a_message() {
+        assert!(permission_deny("r", "").contains(r#""message":"not permitted""#));
+    }
+}

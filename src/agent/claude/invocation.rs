@@ -1,0 +1,171 @@
+//! The command line and the environment with which `claude` is launched.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::agent::claude::environment::{CONFIG_DIR, is_inherited_from_agent};
+
+/// Makes `claude` a supervised agent: stream-json both ways, permission requests on stdout.
+const SUPERVISED: [&str; 8] =
+    ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
+
+/// How to launch the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// A path, or a name that is looked for on PATH.
+    pub program: PathBuf,
+    /// Its arguments, without the program's name.
+    pub args: Vec<OsString>,
+    /// Variables of our own environment that the agent must not inherit.
+    pub env_remove: Vec<OsString>,
+    /// Variables that are set, after the removal.
+    pub env_set: Vec<(OsString, OsString)>,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+}
+
+impl Invocation {
+    /// `session`: in the `=` form, so that no id can pass for an option.
+    fn new(program: &Path, cwd: &Path, session: &[String]) -> Self {
+        let args = SUPERVISED.iter().map(OsString::from).chain(session.iter().map(OsString::from)).collect();
+        // A background task would outlive the turn, and a deferred question would be lost to it.
+        let env_set = vec![("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())];
+        Self { program: program.into(), args, env_remove: Vec::new(), env_set, cwd: cwd.into() }
+    }
+
+    /// A new session under this id, a UUID. Refused by `claude` if a session of that id exists in this folder.
+    pub fn start(program: &Path, cwd: &Path, session_id: &str) -> Self {
+        Self::new(program, cwd, &[format!("--session-id={session_id}")])
+    }
+
+    /// Continues a session. Nothing but model and system prompt is remembered: give all options again.
+    pub fn resume(program: &Path, cwd: &Path, session_id: &str) -> Self {
+        Self::new(program, cwd, &[format!("--resume={session_id}")])
+    }
+
+    /// Continues a copy of session `from` under the id `new`; the original stays as it is.
+    pub fn fork(program: &Path, cwd: &Path, from: &str, new: &str) -> Self {
+        let session = [format!("--resume={from}"), "--fork-session".into(), format!("--session-id={new}")];
+        Self::new(program, cwd, &session)
+    }
+
+    fn with(mut self, option: &str, value: impl Into<OsString>) -> Self {
+        self.args.extend([option.into(), value.into()]);
+        self
+    }
+
+    /// `acceptEdits`, `auto`, `bypassPermissions`, `manual`, `dontAsk` or `plan`.
+    pub fn permission_mode(self, mode: &str) -> Self {
+        self.with("--permission-mode", mode)
+    }
+
+    /// Rules for tools that need no permission, such as [`DEFAULT_ALLOWED_TOOLS`](crate::agent::claude::DEFAULT_ALLOWED_TOOLS).
+    pub fn allowed_tools<S: AsRef<str>>(mut self, rules: impl IntoIterator<Item = S>) -> Self {
+        // One argument a rule, in the `=` form: the option takes any number of arguments and would swallow what follows.
+        for rule in rules {
+            self.args.push(format!("--allowedTools={}", rule.as_ref()).into());
+        }
+        self
+    }
+
+    /// Settings for this launch alone, such as hooks, as JSON.
+    pub fn settings(self, json: &str) -> Self {
+        self.with("--settings", json)
+    }
+
+    /// The operator's own arguments, last.
+    pub fn extra_args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps what belongs to another agent out of this one: see [`is_inherited_from_agent`]. `names`: our own environment's.
+    pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name)));
+        self
+    }
+
+    /// Sets a variable; wins over scrubbing.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.env_remove.retain(|removed| *removed != name);
+        self.env_set.retain(|(set, _)| *set != name);
+        self.env_set.push((name, value.into()));
+        self
+    }
+
+    /// The folder of settings and sessions, if it is not the default.
+    pub fn config_dir(self, dir: &Path) -> Self {
+        self.env(CONFIG_DIR, dir)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::claude::DEFAULT_ALLOWED_TOOLS;
+
+    fn args(invocation: &Invocation) -> Vec<&str> {
+        invocation.args.iter().map(|arg| arg.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn start_resume_and_fork_differ_only_in_how_they_name_the_session() {
+        let (program, cwd) = (Path::new("claude"), Path::new("/p"));
+        let cases = [
+            (Invocation::start(program, cwd, "S"), &["--session-id=S"][..]),
+            (Invocation::resume(program, cwd, "S"), &["--resume=S"]),
+            (Invocation::fork(program, cwd, "S", "N"), &["--resume=S", "--fork-session", "--session-id=N"]),
+        ];
+        for (invocation, session) in &cases {
+            assert_eq!(args(invocation), [&SUPERVISED[..], session].concat());
+            assert_eq!(invocation.cwd, cwd);
+            assert!(invocation.env_set.contains(&("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())));
+        }
+    }
+
+    #[test]
+    fn options_follow_in_order_and_no_rule_swallows_the_next_argument() {
+        let invocation = Invocation::resume(Path::new("claude"), Path::new("/p"), "S")
+            .permission_mode("acceptEdits")
+            .allowed_tools(DEFAULT_ALLOWED_TOOLS)
+            .settings(r#"{"hooks":{}}"#)
+            .extra_args(["--model", "x"]);
+        assert_eq!(
+            args(&invocation)[SUPERVISED.len() + 1..],
+            [
+                "--permission-mode",
+                "acceptEdits",
+                "--allowedTools=Bash(ask-post:*)",
+                "--allowedTools=Bash(checkpoint:*)",
+                "--settings",
+                r#"{"hooks":{}}"#,
+                "--model",
+                "x"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_of_an_outer_agent_is_inherited_but_folder_and_credentials_are() {
+        let names = [
+            "PATH",
+            "CLAUDECODE",
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDE_PID",
+            "CLAUDE_EFFORT",
+            "AI_AGENT",
+            "CLAUDE_CONFIG_DIR",
+            "ANTHROPIC_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+        ];
+        let invocation = Invocation::start(Path::new("claude"), Path::new("/p"), "S")
+            .scrub(names)
+            .config_dir(Path::new("/c"))
+            .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");
+        let expected = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
+        assert_eq!(invocation.env_remove, expected);
+        assert!(invocation.env_set.contains(&(CONFIG_DIR.into(), "/c".into())));
+    }
+}

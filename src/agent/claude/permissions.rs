@@ -1,0 +1,28 @@
+//! Permission rules: what an agent may do without being asked.
+
+use std::path::Path;
+
+/// What every agent may run without being asked: how it asks, and how it saves its state. Chains need one more rule from the
+/// operator, `Bash(relaunch spawn:*)`.
+pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoint:*)"];
+
+/// The rule that lets an agent read this one file; `None` for a path that as a pattern could mean another one.
+#[must_use]
+pub fn may_read(path: &Path) -> Option<String> {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@ ".contains(c);
+    let path = path.to_str().filter(|p| p.starts_with('/') && p.chars().all(plain))?;
+    Some(format!("Read(/{path})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_may_be_read_is_named_so_that_no_other_one_is_meant() {
+        assert_eq!(may_read(Path::new("/a b/c-1.json")).as_deref(), Some("Read(//a b/c-1.json)"));
+        for path in ["a", "/a/*", "/a/**/b", "/a)b", "/a,b", "/a/[b]", "/a/!b", "/a/b?", "/a\\b"] {
+            assert_eq!(may_read(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The event types and their JSON.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// Place among the events of the round, from 1, over all its attempts.
+    pub seq: u64,
+    /// When the supervisor saw it.
+    #[serde(with = "millis")]
+    #[cfg_attr(feature = "schema", schemars(with = "DateTime<Utc>"))]
+    pub at: DateTime<Utc>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened; the JSON field `type` names it in snake case.
+///
+/// `parent` is always the id of the tool call whose subagent said or did it; absent for the main agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The agent's session began, or began another turn.
+    Started {
+        /// The session's id, a UUID.
+        session_id: String,
+        /// The model's name, as the agent told it.
+        #[serde(default)]
+        model: String,
+        /// Version of the agent program.
+        #[serde(default)]
+        version: String,
+        /// The permission mode in force.
+        #[serde(default)]
+        permission_mode: String,
+        /// The folder it works in.
+        #[serde(default)]
+        cwd: String,
+        /// The session that this one continues, by resume or fork.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumed: Option<String>,
+    },
+    /// The agent said something.
+    Text {
+        /// Its words.
+        text: String,
+        /// The tool call whose subagent it was; absent for the main agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
+    },
+    /// The agent thought something it shows.
+    Thinking {
+        /// Its thought.
+        text: String,
+        /// The tool call whose subagent it was; absent for the main agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
+    },
+    /// The agent calls a tool.
+    ToolCall {
+        /// Names the call in its result.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The input; long strings in it are shortened, and an input too large to keep is a string: its head.
+        input: Value,
+        /// The tool call whose subagent it was; absent for the main agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
+    },
+    /// A tool call ended.
+    ToolResult {
+        /// The call that ended.
+        id: String,
+        /// The tool, if the call was seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Whether the tool failed, or was refused.
+        is_error: bool,
+        /// Head of the result's text.
+        text: String,
+        /// True size of the result in bytes; more than `text` holds if it was cut.
+        bytes: u64,
+        /// The tool call whose subagent it was; absent for the main agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
+    },
+    /// The agent waits before it calls its API again.
+    Throttled {
+        /// HTTP status; absent when there was no response.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// Which retry comes next, from 1.
+        retry: u32,
+        /// How many retries the agent makes before it gives up, if it told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_retries: Option<u32>,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+        /// The agent's word for the reason: `overloaded`, `rate_limit`, `unknown`, …
+        error: String,
+    },
+    /// Nothing came from the agent for so long.
+    Silent {
+        /// Seconds since its last sign of life.
+        seconds: u64,
+    },
+    /// A question of this run's workflow lies in the mailbox.
+    QuestionPosted {
+        /// Whose question.
+        workflow_id: String,
+        /// Its round, a UUID.
+        question_id: String,
+    },
+    /// A permission request was decided.
+    Permission {
+        /// The tool that was asked for.
+        tool: String,
+        /// `allow` or `deny`.
+        decision: String,
+        /// What the agent was told about it.
+        why: String,
+    },
+    /// The run was stopped; always its last event. All it has to show, and where to go on.
+    Interrupted {
+        /// What stopped it: a rung of the ladder or the agent's own word.
+        how: String,
+        /// What the agent said in the cut turn (its end, if long).
+        text: String,
+        /// What it reported when it was asked to, after the cut turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<String>,
+        /// The tool calls of the run, the latest ones if many, in order.
+        tool_calls: Vec<ToolSummary>,
+        /// Earlier calls that are not in `tool_calls`.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        tool_calls_omitted: u64,
+        /// Files that tools of this run wrote, in order, at most 1000.
+        files_touched: Vec<String>,
+        /// The session to continue from, if one began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session_id: Option<String>,
+    },
+    /// A turn ended with the agent's own verdict.
+    Result {
+        /// Whether the agent counts it as failed.
+        is_error: bool,
+        /// The agent's last words, or the error's.
+        text: String,
+        /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        terminal_reason: Option<String>,
+        /// Why the model stopped, in the API's word: `end_turn` …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop_reason: Option<String>,
+        /// HTTP status of the API's refusal, if that ended the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        api_error_status: Option<u16>,
+        /// US dollars of this turn alone, subagents included; absent when it cannot be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
+        /// Tokens of this turn alone, subagents included.
+        #[serde(default)]
+        tokens: Tokens,
+        /// API round trips of this turn.
+        #[serde(default)]
+        turns: u64,
+        /// Wall time of this turn in milliseconds, as the agent measured it.
+        #[serde(default)]
+        duration_ms: u64,
+        /// Files that tools of this run wrote.
+        #[serde(default)]
+        files_touched: Vec<String>,
+    },
+    /// The run waits for somebody to retry it.
+    Parked {
+        /// Why nobody tries again by himself.
+        why: String,
+    },
+    /// A remark of the supervisor, such as a rung of the interrupt ladder.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// Something that askbox does not interpret.
+    Raw {
+        /// The agent's word for it (`type` or `type/subtype`), or `not_json`, `over_limit`, `torn`.
+        what: String,
+        /// True size in bytes.
+        bytes: u64,
+        /// Its beginning, if it was no JSON.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        head: String,
+    },
+    /// An event type of a newer version; never written.
+    #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Unknown,
+}
+
+/// Tokens as the API counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Tokens {
+    /// Read by the model, without what came from the cache.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read from the prompt cache.
+    pub cache_read: u64,
+    /// Written to the prompt cache.
+    pub cache_creation: u64,
+}
+
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_creation = self.cache_creation.saturating_add(other.cache_creation);
+    }
+}
+
+/// A tool call with its result, as `interrupted` returns it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolSummary {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The input as JSON text, its head if long.
+    pub input: String,
+    /// How it ended; absent if it was cut or its end was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// Head of the result's text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// True size of the result in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// RFC 3339 in UTC with milliseconds.
+mod millis {
+    use chrono::{DateTime, SecondsFormat, Utc};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<DateTime<Utc>, D::Error> {
+        let text = String::deserialize(from)?;
+        let at = DateTime::parse_from_rfc3339(&text).map_err(D::Error::custom)?;
+        Ok(at.with_timezone(&Utc))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_flat_object_and_survives_the_way_there_and_back() {
+        let event = Event {
+            seq: 7,
+            at: DateTime::from_timestamp_millis(1_700_000_000_123).unwrap(),
+            kind: EventKind::ToolResult { id: "t1".into(), name: None, is_error: false, text: "ok".into(), bytes: 2, parent: None },
+        };
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(
+            text,
+            r#"{"seq":7,"at":"2023-11-14T22:13:20.123Z","type":"tool_result","id":"t1","is_error":false,"text":"ok","bytes":2}"#
+        );
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+
+    #[test]
+    fn unknown_fields_and_unknown_types_of_newer_versions_are_read() {
+        let text = r#"{"seq":1,"at":"2023-11-14T22:13:20Z","type":"note","text":"x","new":{"a":1}}"#;
+        let event: Event = serde_json::from_str(text).unwrap();
+        assert_eq!(event.kind, EventKind::Note { text: "x".into() });
+        let text = r#"{"seq":1,"at":"2023-11-14T22:13:20Z","type":"telepathy","text":"x"}"#;
+        let event: Event = serde_json::from_str(text).unwrap();
+        assert_eq!(event.kind, EventKind::Unknown);
+    }
+}

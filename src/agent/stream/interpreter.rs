@@ -1,0 +1,265 @@
+//! Turns the lines of one agent process into [`StreamItem`]s.
+
+use serde_json::{Result, Value};
+
+use crate::agent::events::EventKind;
+use crate::agent::stream::bounded::{self, head};
+use crate::agent::stream::consumption::Spent;
+use crate::agent::stream::item::{PermissionRequest, ReceiptState, StreamItem};
+use crate::agent::stream::ledger::Ledger;
+use crate::agent::stream::lines::Line;
+use crate::agent::stream::repair::repair;
+use crate::agent::stream::round_trip::RoundTrip;
+use crate::agent::stream::verdict::{self, Verdict};
+use crate::agent::stream::{tool, wire};
+
+/// Kept of a line that is not JSON, in bytes.
+pub(super) const RAW_HEAD: usize = 256;
+
+/// Reads the stream of one agent process, line by line.
+#[derive(Debug, Default)]
+pub struct Interpreter {
+    /// The session that the process resumes or forks.
+    resumed: Option<String>,
+    session_id: Option<String>,
+    ledger: Ledger,
+    spent: Spent,
+    round_trip: RoundTrip,
+}
+
+impl Interpreter {
+    /// For an agent that begins a new session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For an agent that resumes or forks this session.
+    pub fn resuming(session_id: impl Into<String>) -> Self {
+        Self { resumed: Some(session_id.into()), spent: Spent::Unknown, ..Self::default() }
+    }
+
+    /// The session's id, from the last `init`; `None` before the first.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
+    /// The files that tools wrote so far, in order, at most 1000.
+    pub fn files_touched(&self) -> &[String] {
+        self.ledger.files()
+    }
+
+    /// The last event of a run that was stopped: its words, calls and files so far. `how` names what stopped it.
+    pub fn interrupted(&self, how: impl Into<String>) -> EventKind {
+        let (tool_calls, tool_calls_omitted) = self.ledger.calls();
+        EventKind::Interrupted {
+            how: how.into(),
+            text: self.ledger.words().to_owned(),
+            report: None,
+            tool_calls,
+            tool_calls_omitted,
+            files_touched: self.ledger.files().to_vec(),
+            session_id: self.session_id.clone(),
+        }
+    }
+
+    /// What this line says, in order. A line that means nothing here becomes one event `raw`.
+    pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
+        if line.over_limit() {
+            return raw("over_limit", line, true);
+        }
+        if let Ok(items) = self.read(line) {
+            return items;
+        }
+        if let Some(repaired) = repair(line.text())
+            && let Ok(items) = self.read(&line.with_text(&repaired))
+        {
+            return items;
+        }
+        raw(if line.torn() { "torn" } else { "not_json" }, line, true)
+    }
+
+    /// Changes nothing in `self` where it fails: the line is not a JSON object, or a string in it is not one.
+    fn read(&mut self, line: &Line<'_>) -> Result<Vec<StreamItem>> {
+        let wire: wire::Line = wire::line(line.text())?;
+        Ok(match (wire::word(wire.kind), wire::word(wire.subtype)) {
+            ("assistant", _) if wire::get(wire.is_api_error_message) == Some(true) => {
+                // The agent program's words, not the model's; the result repeats them.
+                raw("assistant/api_error", line, false)
+            }
+            ("assistant", _) => return self.assistant(line, &wire),
+            ("user", _) => return self.user(line, &wire),
+            ("system", "init") => return self.init(&wire),
+            ("system", "api_retry") => vec![StreamItem::Event(EventKind::Throttled {
+                status: wire::get(wire.error_status),
+                retry: wire::get(wire.attempt).unwrap_or(1),
+                max_retries: wire::get(wire.max_retries),
+                delay_ms: wire::count(wire.retry_delay_ms).unwrap_or(0),
+                error: wire::string(wire.error)?,
+            })],
+            ("result", _) => return self.result(line.text()),
+            ("command_lifecycle", _) => return receipt(line, &wire),
+            ("control_request", _) => return permission(line, &wire),
+            ("control_cancel_request", _) => {
+                vec![StreamItem::PermissionCancelled { request_id: wire::string(wire.request_id)? }]
+            }
+            ("control_response", _) => return control_reply(&wire),
+            (kind, "") => raw(head(kind, 64), line, false),
+            (kind, subtype) => raw(&format!("{}/{}", head(kind, 64), head(subtype, 64)), line, false),
+        })
+    }
+
+    fn init(&mut self, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+        let session_id = wire::string(wire.session_id)?;
+        let model = wire::string(wire.model)?;
+        let version = wire::string(wire.claude_code_version)?;
+        let permission_mode = wire::string(wire.permission_mode)?;
+        let cwd = wire::string(wire.cwd)?;
+        let first = self.session_id.replace(session_id.clone()).is_none();
+        self.ledger.new_turn();
+        let event = EventKind::Started {
+            session_id: session_id.clone(),
+            model: model.clone(),
+            version: version.clone(),
+            permission_mode: permission_mode.clone(),
+            cwd: cwd.clone(),
+            resumed: self.resumed.clone(),
+        };
+        let began = StreamItem::Began { session_id, model, version, permission_mode, cwd, first };
+        Ok(vec![began, StreamItem::Event(event)])
+    }
+
+    fn assistant(&mut self, line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+        let parent = wire::text(wire.parent_tool_use_id)?;
+        let message: wire::Message = wire::object(wire.message)?;
+        let mut items = Vec::new();
+        let mut inputs = Vec::new();
+        for block in wire::blocks(message.content)? {
+            let parent = parent.clone();
+            items.push(StreamItem::Event(match wire::word(block.kind) {
+                "text" => EventKind::Text { text: wire::string(block.text)?, parent },
+                "thinking" => EventKind::Thinking { text: wire::string(block.thinking)?, parent },
+                "tool_use" => {
+                    inputs.push(block.input);
+                    EventKind::ToolCall {
+                        id: wire::string(block.id)?,
+                        name: wire::string(block.name)?,
+                        input: bounded::input(block.input),
+                        parent,
+                    }
+                }
+                _ => continue,
+            }));
+        }
+        if items.is_empty() {
+            return Ok(raw("assistant", line, false));
+        }
+        // Nothing fails from here on, so `self` may change.
+        let mut inputs = inputs.into_iter();
+        for item in &items {
+            match item {
+                StreamItem::Event(EventKind::Text { text, parent: None }) => self.ledger.said(text),
+                StreamItem::Event(EventKind::ToolCall { id, name, .. }) => {
+                    let input = inputs.next().flatten();
+                    self.ledger.called(id, name, input.map_or("", |raw| raw.get()), tool::written_file(name, input));
+                }
+                _ => {}
+            }
+        }
+        if parent.is_none() && self.round_trip.begins_with(&message) {
+            items.insert(0, StreamItem::RoundTrip);
+        }
+        Ok(items)
+    }
+
+    fn user(&mut self, line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+        let parent = wire::text(wire.parent_tool_use_id)?;
+        let message: wire::Message = wire::object(wire.message)?;
+        let mut results = Vec::new();
+        for block in wire::blocks(message.content)? {
+            if wire::word(block.kind) == "tool_result" {
+                let is_error = wire::get(block.is_error).unwrap_or(false);
+                let (text, bytes) = tool::result_text(line, block.content)?;
+                results.push((wire::string(block.tool_use_id)?, is_error, text, bytes));
+            }
+        }
+        if results.is_empty() {
+            return Ok(raw("user", line, false));
+        }
+        if parent.is_none() {
+            self.round_trip.tool_answered();
+        }
+        let event = |(id, is_error, text, bytes): (String, bool, String, u64)| {
+            let name = self.ledger.answered(&id, is_error, &text, bytes);
+            StreamItem::Event(EventKind::ToolResult { id, name, is_error, text, bytes, parent: parent.clone() })
+        };
+        Ok(results.into_iter().map(event).collect())
+    }
+
+    fn result(&mut self, line: &str) -> Result<Vec<StreamItem>> {
+        let outcome = verdict::read(line, &mut self.spent)?;
+        self.round_trip = RoundTrip::None;
+        let api_error_status = match outcome.verdict {
+            Verdict::ApiError { status, .. } => status,
+            _ => None,
+        };
+        let event = EventKind::Result {
+            is_error: outcome.is_error,
+            text: outcome.text.clone(),
+            terminal_reason: outcome.terminal_reason.clone(),
+            stop_reason: outcome.stop_reason.clone(),
+            api_error_status,
+            cost_usd: outcome.cost_usd,
+            tokens: outcome.tokens,
+            turns: outcome.turns,
+            duration_ms: outcome.duration_ms,
+            files_touched: self.ledger.files().to_vec(),
+        };
+        Ok(vec![StreamItem::Event(event), StreamItem::TurnEnded(Box::new(outcome))])
+    }
+}
+
+fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
+    let head = if with_head { head(line.text(), RAW_HEAD) } else { "" };
+    vec![StreamItem::Event(EventKind::Raw { what: what.into(), bytes: line.size(), head: head.into() })]
+}
+
+fn receipt(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+    let state = match wire::word(wire.state) {
+        "queued" => ReceiptState::Queued,
+        "started" => ReceiptState::Started,
+        "completed" => ReceiptState::Completed,
+        "cancelled" => ReceiptState::Cancelled,
+        other => return Ok(raw(&format!("command_lifecycle/{}", head(other, 64)), line, false)),
+    };
+    Ok(vec![StreamItem::Receipt { uuid: wire::string(wire.command_uuid)?, state }])
+}
+
+fn permission(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+    let request: wire::Request = wire::object(wire.request).unwrap_or_default();
+    if wire::word(request.subtype) != "can_use_tool" {
+        let what = format!("control_request/{}", head(wire::word(request.subtype), 64));
+        return Ok(raw(&what, line, false));
+    }
+    // A shortened input must not pass for the whole one.
+    let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
+    let input = bounded::exact(whole);
+    Ok(vec![StreamItem::Permission(PermissionRequest {
+        request_id: wire::string(wire.request_id)?,
+        tool_name: wire::string(request.tool_name)?,
+        complete: input.is_some(),
+        input: input.unwrap_or(Value::Null),
+        tool_use_id: wire::string(request.tool_use_id)?,
+        description: wire::string(request.description)?,
+        requires_user_interaction: wire::get(request.requires_user_interaction).unwrap_or(false),
+    })])
+}
+
+fn control_reply(wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+    let reply: wire::Response = wire::object(wire.response).unwrap_or_default();
+    Ok(vec![StreamItem::ControlReply {
+        request_id: wire::string(reply.request_id)?,
+        ok: wire::word(reply.subtype) == "success",
+        error: wire::string(reply.error)?,
+        response: bounded::exact(reply.response).unwrap_or(Value::Null),
+    }])
+}
