@@ -1,4 +1,4 @@
-//! What can go wrong, each with its exit code and, where there is one, the next thing to do.
+//! The library's errors. Each has an exit status, and says what to do next.
 
 use std::path::{Path, PathBuf};
 
@@ -24,32 +24,32 @@ pub enum Error {
         /// Where to look instead.
         hint: String,
     },
-    /// Somebody was first: already pending, answered, claimed. Exit 4.
+    /// The transition has already happened: pending, answered or claimed. Exit 4.
     #[error("{message}")]
     Conflict {
-        /// Who was first, and when.
+        /// What happened before, and when.
         message: String,
         /// What can still be done.
         hint: String,
     },
-    /// A document that does not say what it must. Exit 5.
+    /// A document is not valid. Exit 5.
     #[error("{file}: {field}: {problem}")]
     Invalid {
-        /// The file, or `-` for what came on standard input or the command line.
+        /// The file, or `-` for standard input and the command line.
         file: String,
         /// The field, as a path: `options.merge`.
         field: String,
         /// What is wrong with it.
         problem: String,
-        /// How to mend it.
+        /// How to correct it.
         fix: String,
     },
-    /// The wait ended before the answer came. Exit 6.
+    /// The time to wait is over, and there is no answer yet. Exit 6.
     #[error("{message}")]
     Waiting {
-        /// What is still awaited.
+        /// What the program waited for.
         message: String,
-        /// How to look again.
+        /// How to continue.
         hint: String,
     },
     /// A system call failed. Exit 1.
@@ -57,12 +57,12 @@ pub enum Error {
     Io {
         /// The verb: `read`, `write`, `lock`.
         action: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
         /// The operating system's reason.
         source: std::io::Error,
     },
-    /// Anything else that failed. Exit 1.
+    /// Any other failure. Exit 1.
     #[error("{message}")]
     Failed {
         /// What failed.
@@ -100,32 +100,32 @@ impl Error {
         }
     }
 
-    /// A [`Error::Usage`].
+    /// An [`Error::Usage`].
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), hint: hint.into() }
     }
 
-    /// A [`Error::NotFound`].
+    /// An [`Error::NotFound`].
     pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::NotFound { message: message.into(), hint: hint.into() }
     }
 
-    /// A [`Error::Conflict`].
+    /// An [`Error::Conflict`].
     pub fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Conflict { message: message.into(), hint: hint.into() }
     }
 
-    /// A [`Error::Failed`].
+    /// An [`Error::Failed`].
     pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), hint: hint.into() }
     }
 
-    /// A [`Error::Invalid`] whose file is not known here; [`Error::in_file`] names it later.
+    /// An [`Error::Invalid`] without its file; [`Error::in_file`] adds it.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::Invalid { file: "-".into(), field: field.into(), problem: problem.into(), fix: fix.into() }
     }
 
-    /// Names the file of an [`Error::Invalid`] that does not name one yet.
+    /// Adds the file to an [`Error::Invalid`] without one; other errors stay as they are.
     #[must_use]
     pub fn in_file(self, path: impl AsRef<Path>) -> Self {
         match self {
@@ -136,16 +136,16 @@ impl Error {
         }
     }
 
-    /// True where the operating system said that there is no such file.
+    /// Whether the operating system reported that the file does not exist.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }
 }
 
-/// Gives an [`std::io::Error`] its verb and path.
+/// Adds the action and the path to an [`std::io::Error`].
 pub trait IoContext<T> {
-    /// `action` is the verb that failed on `path`.
+    /// `action` is the verb of the message: "cannot `action` `path`".
     fn io(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! Names that are safe as file names, as types.
+//! The ids of workflows, questions, sessions and rounds. Each is safe as a file name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ impl WorkflowId {
         format!("{}.json", self.0)
     }
 
-    /// Reads `ID.json`; anything else (temporary names, editors' droppings) is `None`.
+    /// Reads `ID.json`; `None` for any other name, such as a temporary one.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         name.strip_suffix(".json")?.parse().ok()
@@ -120,7 +120,7 @@ macro_rules! uuid_id {
 
             fn from_str(text: &str) -> Result<Self> {
                 Uuid::parse_str(text).map(Self).map_err(|_| {
-                    Error::invalid($what, format!("`{}` is no UUID", crate::text::excerpt(text, 40)), "write it as 8-4-4-4-12 hexadecimal digits")
+                    Error::invalid($what, format!("`{}` is not a UUID", crate::text::excerpt(text, 40)), "write it as 8-4-4-4-12 hexadecimal digits")
                 })
             }
         }
@@ -128,12 +128,12 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// One round: one question and its answer. UUIDv7 when we post, derived (v5) for hand-written files.
+    /// Names one round: one question and its answer. A UUIDv7 when askbox posts; derived (v5) for a question file written by hand.
     QuestionId,
     "question_id"
 );
 uuid_id!(
-    /// One agent session, chosen by us before the launch.
+    /// Names one agent session; chosen before the launch.
     SessionId,
     "session_id"
 );
@@ -170,7 +170,7 @@ impl RoundId {
         format!("{}.{}.json", self.workflow, self.question)
     }
 
-    /// Reads `WORKFLOW.QUESTION.json`, from the right: a workflow id may hold dots, a UUID never does.
+    /// Reads `WORKFLOW.QUESTION.json`. The last dot separates the two: a workflow id may hold dots, a UUID does not.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (workflow, question) = name.strip_suffix(".json")?.rsplit_once('.')?;
@@ -192,12 +192,12 @@ mod tests {
     fn an_id_that_could_leave_the_folder_is_refused() {
         let long = "a".repeat(129);
         for bad in ["", ".", "..", "a..b", "../x", "/etc/passwd", "a/b", "-rf", "_x", "a b", "a\0b", "ä", "a\n", &long] {
-            assert!(bad.parse::<WorkflowId>().is_err(), "{bad:?} was taken");
+            assert!(bad.parse::<WorkflowId>().is_err(), "{bad:?} was accepted");
         }
     }
 
     #[test]
-    fn a_usual_id_is_taken() {
+    fn a_usual_id_is_accepted() {
         for good in ["a", "workflow_12345", "A.b-c_9", &"a".repeat(128), "1"] {
             assert_eq!(good.parse::<WorkflowId>().unwrap().as_str(), good);
         }

@@ -1,8 +1,8 @@
-//! The watcher's log: `tracing` events as lines on standard error, for people or as JSON. A subscriber of our own, since the
-//! usual one is larger than the whole program.
+//! The watcher's log: `tracing` events as lines on standard error, as text or as JSON. `tracing-subscriber` is not used, because it is
+//! larger than the whole program.
 //!
-//! An event has a `message` and may have an `event` (a word), a `workflow` and further fields. Text shows word, workflow and
-//! message; JSON shows them all.
+//! An event has a `message` and may have an `event` (a word), a `workflow`, a `hint` and other fields. The text shows these four; the
+//! JSON shows all fields.
 
 use std::fmt::{Debug, Write as _};
 use std::io::Write as _;
@@ -17,23 +17,23 @@ use crate::error::Error;
 use crate::text;
 use crate::time;
 
-/// Sends every event of this process to standard error from now on.
+/// Writes every event of this process to standard error from now on.
 pub fn to_stderr(format: LogFormat) {
-    // Set before: somebody else's subscriber stays.
-    let _ = tracing::subscriber::set_global_default(Lines { format });
+    // If a program has set a subscriber already, that one stays.
+    let _ = tracing::subscriber::set_global_default(StderrLog { format });
 }
 
-/// Logs an error with what to do about it.
+/// Logs an error with its hint.
 pub fn error(error: &Error) {
     tracing::error!(hint = %text::one_line(&error.hint()), "{}", text::one_line(&error.to_string()));
 }
 
 #[derive(Debug)]
-struct Lines {
+struct StderrLog {
     format: LogFormat,
 }
 
-impl Subscriber for Lines {
+impl Subscriber for StderrLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         *metadata.level() <= Level::INFO && metadata.is_event()
     }
@@ -46,7 +46,7 @@ impl Subscriber for Lines {
             LogFormat::Text => fields.text(&at, *event.metadata().level()),
             LogFormat::Json => fields.json(at, *event.metadata().level()),
         };
-        // Nowhere to complain that standard error is gone.
+        // A closed standard error cannot be reported anywhere.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
 

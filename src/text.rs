@@ -1,8 +1,7 @@
-//! Text from strangers, made safe for a terminal, a shell or one line.
+//! Makes untrusted text safe for a terminal, for a shell, or for one line.
 
-/// True for what may drive a terminal or reorder what a reader sees: C0 and C1 controls but newline and tab,
-/// DEL, bidirectional marks and overrides, zero-width and tag characters.
-#[must_use]
+/// Whether a character may control a terminal or reorder the shown text: C0 and C1 controls except newline and tab, DEL,
+/// bidirectional marks and overrides, zero-width and tag characters.
 fn is_hazardous(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -17,7 +16,7 @@ fn is_hazardous(c: char) -> bool {
     }
 }
 
-/// The text as it may be shown on a terminal: hazardous characters are dropped, `\r\n` becomes `\n`.
+/// The text for a terminal: without hazardous characters, and with `\n` for `\r\n`.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.replace("\r\n", "\n").chars().filter(|c| !is_hazardous(*c)).collect()
@@ -29,7 +28,7 @@ pub fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
-/// The first `max` characters on one line, with `…` where it was cut.
+/// The first `max` characters on one line, with `…` if there are more.
 #[must_use]
 pub fn excerpt(text: &str, max: usize) -> String {
     let mut out = String::new();
@@ -47,7 +46,7 @@ pub fn excerpt(text: &str, max: usize) -> String {
     out
 }
 
-/// JSON with every hazardous character as `\uXXXX`: the same value, harmless on a terminal.
+/// The same JSON value with every hazardous character as `\uXXXX`.
 #[must_use]
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -61,7 +60,7 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
-/// One POSIX shell word that stands for exactly this text, safe under `eval`.
+/// One word of a POSIX shell that stands for exactly this text, also under `eval`.
 #[must_use]
 pub fn shell_quote(text: &str) -> String {
     let plain = !text.is_empty()
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_escape_loses_its_teeth() {
+    fn terminal_escapes_and_bidi_overrides_are_dropped() {
         assert_eq!(printable("a\x1b[31mred\x1b[0m\u{202e}x\u{9b}y\r\nz\u{7}"), "a[31mred[0mxy\nz");
         assert_eq!(one_line("a\nb\tc"), "a b c");
     }

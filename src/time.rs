@@ -9,42 +9,45 @@ use crate::error::{Error, Result};
 /// A point in time, in UTC.
 pub type Time = DateTime<Utc>;
 
-/// Now, to the millisecond, which is what the documents keep.
+/// The current time, to the millisecond: documents keep no more.
 #[must_use]
 pub fn now() -> Time {
     to_the_millisecond(Utc::now())
 }
 
-/// Without what the documents do not keep.
+/// The time without its microseconds and nanoseconds.
 #[must_use]
 pub fn to_the_millisecond(time: Time) -> Time {
     DateTime::from_timestamp_millis(time.timestamp_millis()).unwrap_or(time)
 }
 
-/// `2026-11-22T10:15:00.000Z`.
+/// The time as `2026-11-22T10:15:00.000Z`.
 #[must_use]
 pub fn rfc3339(time: Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Reads an RFC 3339 time of any offset.
+/// Reads an RFC 3339 time with any UTC offset.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text).ok().map(|t| t.with_timezone(&Utc))
 }
 
-/// Reads `90s`, `2h`, `1h 30m`, `3d`. `field` is named in the error. At most ten years.
+/// Reads a duration such as `90s`, `2h`, `1h 30m` or `3d`, at most ten years.
+///
+/// # Errors
+/// [`Error::Invalid`] that names `field`.
 pub fn parse_duration(text: &str, field: &str) -> Result<Duration> {
     let fix = "write a duration such as 90s, 15m, 2h or 3d";
     let duration = humantime::parse_duration(text.trim())
-        .map_err(|_| Error::invalid(field, format!("`{}` is no duration", crate::text::excerpt(text, 40)), fix))?;
+        .map_err(|_| Error::invalid(field, format!("`{}` is not a duration", crate::text::excerpt(text, 40)), fix))?;
     if duration > Duration::from_secs(10 * 366 * 86_400) {
         return Err(Error::invalid(field, "is longer than ten years", fix));
     }
     Ok(duration)
 }
 
-/// `2h 5m`, `3d 1h`, `12s`: the two largest units, for people.
+/// A duration for people, in its two largest units: `2h 5m`, `3d 1h`, `12s`.
 #[must_use]
 pub fn human(duration: Duration) -> String {
     let s = duration.as_secs();
@@ -58,13 +61,13 @@ pub fn human(duration: Duration) -> String {
     }
 }
 
-/// How long ago `then` was; zero if it lies ahead.
+/// The time since `then`; zero if `then` lies in the future.
 #[must_use]
 pub fn since(then: Time) -> Duration {
     (Utc::now() - then).to_std().unwrap_or_default()
 }
 
-/// A duration kept in documents and configuration as text.
+/// A duration that documents and the configuration write as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -81,7 +84,7 @@ impl<'de> serde::Deserialize<'de> for Span {
         let text = <String as serde::Deserialize>::deserialize(deserializer)?;
         parse_duration(&text, "")
             .map(Self)
-            .map_err(|_| serde::de::Error::custom(format!("`{}` is no duration such as 90s or 2h", crate::text::excerpt(&text, 40))))
+            .map_err(|_| serde::de::Error::custom(format!("`{}` is not a duration such as 90s or 2h", crate::text::excerpt(&text, 40))))
     }
 }
 
@@ -94,7 +97,7 @@ mod tests {
         assert_eq!(parse_duration("90s", "timeout").unwrap(), Duration::from_secs(90));
         assert_eq!(parse_duration("1h 30m", "timeout").unwrap(), Duration::from_secs(5400));
         for bad in ["", "5", "-1s", "forever", "999999y"] {
-            assert!(parse_duration(bad, "timeout").is_err(), "{bad:?} was taken");
+            assert!(parse_duration(bad, "timeout").is_err(), "{bad:?} was accepted");
         }
     }
 

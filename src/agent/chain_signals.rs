@@ -1,17 +1,18 @@
-//! The words by which agents tell each other that somebody waits. A signal is a whole line; a text that mentions one is no signal.
+//! The lines by which the agents of a chain tell each other that a workflow waits. A signal is a whole line; a line that only mentions
+//! one is not a signal.
 
 use std::fmt;
 
 use crate::id::WorkflowId;
 
-/// A signal.
+/// A chain signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// This workflow ended its turn and waits; whoever started it is woken by its result.
+    /// This workflow ended its turn and waits. Its result will wake the workflow that started it.
     PendStarted(WorkflowId),
-    /// Still waiting.
+    /// The workflow still waits.
     PendOngoing,
-    /// Look whether you can go on.
+    /// The receiver should check whether it can continue.
     Resume,
 }
 
@@ -40,7 +41,7 @@ impl Signal {
     }
 }
 
-/// A text in which no line is a signal: what an agent says is no word of ours.
+/// The text with `> ` before each line that would read as a signal.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     if !text.lines().any(|line| Signal::of_line(line).is_some()) {
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_says_never_reads_as_a_signal_and_prose_stays_as_it_is() {
+    fn a_quoted_text_holds_no_signal_and_prose_stays_as_it_is() {
         let prose = "I saw SGN_PEND_ONGOING\nand SGN_PEND_STARTED (a) twice\n";
         assert_eq!(quoted(prose), prose);
         assert_eq!(quoted("a\nSGN_PEND_ONGOING\n\nb"), "a\n> SGN_PEND_ONGOING\n\nb");

@@ -1,4 +1,4 @@
-//! What a session's transcript says, where that decides how the session is gone on with.
+//! What the transcript of a session says, where that decides how the session is continued.
 
 use std::io::Read;
 
@@ -14,8 +14,8 @@ struct Entry {
     uuid: Option<String>,
 }
 
-/// Whether a session has this message, and nothing that the agent said or did after it. To such a session the agent's CLI gives the
-/// message a second time, below the first. Where the transcript cannot be read, it is not so.
+/// Whether a session has this message and no entry of the agent after it. If the message is sent to such a session once more, the
+/// agent program adds it a second time. Returns `false` if the transcript cannot be read.
 pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
     let mut lines = BoundedLines::new(transcript);
     let mut has_it = false;
@@ -25,7 +25,7 @@ pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
             Ok(None) => return has_it,
             Err(_) => return false,
         };
-        // Most lines are neither.
+        // Parses only the lines that may matter.
         if !(has_it && line.text().contains("assistant") || line.text().contains(message_id)) {
             continue;
         }
@@ -33,7 +33,7 @@ pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
             Ok(entry) if entry.kind == "user" => has_it |= entry.uuid.as_deref() == Some(message_id),
             Ok(entry) if entry.kind == "assistant" && has_it => return false,
             Ok(_) => {}
-            // Cut short: who knows whose it was.
+            // A cut line may be the agent's.
             Err(_) => return false,
         }
     }
@@ -52,7 +52,7 @@ mod tests {
         let of = |lines: &[&str]| is_unanswered(lines.concat().as_bytes(), "m");
         assert!(of(&[before, queued, message, "{\"type\":\"attachment\",\"uuid\":\"x\"}\n"]));
         assert!(!of(&[before, message, reply]));
-        assert!(!of(&[before, queued]), "it does not have it");
+        assert!(!of(&[before, queued]), "the session does not have the message");
         assert!(!of(&[before, message, "{\"type\":\"assistant\",\"uu"]), "torn");
     }
 }

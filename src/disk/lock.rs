@@ -1,4 +1,4 @@
-//! Locks: `flock` on files that live as long as the mailbox.
+//! Locks: `flock` on a file. A lock ends with its process; the lock file stays.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,10 +11,10 @@ use fs2::FileExt;
 use crate::disk::unsynced::open_append;
 use crate::error::{Error, IoContext, Result};
 
-/// How long a program waits for another one's short lock before it gives up.
+/// How long a program waits for a lock that another process holds for a short time.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
-/// A held `flock`. It dies with its process or when dropped; the file itself stays.
+/// A held `flock`. It is released when it is dropped or its process ends; the file stays.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct Lock {
@@ -42,7 +42,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock if it is free.
+    /// Takes the lock; `None` if another process holds it.
     pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let file = open_append(path)?;
         match file.try_lock_exclusive() {
@@ -52,7 +52,7 @@ impl Lock {
         }
     }
 
-    /// Whether some process holds the lock. A lock file that does not exist is free.
+    /// Whether a process holds the lock. A missing lock file means that none does.
     pub fn is_held(path: &Path) -> Result<bool> {
         let file = match File::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -65,7 +65,7 @@ impl Lock {
         }
     }
 
-    /// Blocks until whoever holds the lock is gone. Costs no wake-up meanwhile; for a thread of its own.
+    /// Blocks until no process holds the lock, without polling. Call it on a thread of its own.
     pub fn wait_until_free(path: &Path) -> Result<()> {
         match File::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -73,20 +73,21 @@ impl Lock {
         }
     }
 
-    /// Whether the lock file is still the one of its name: whoever removes one holds it while he does.
+    /// Whether the path still names this lock file. A process that removes a lock file holds its lock meanwhile, so the answer stays
+    /// right for the holder.
     #[must_use]
     pub fn is_named(&self) -> bool {
         let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
         self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
     }
 
-    /// The lock file.
+    /// The path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open lock file, whose lock a child keeps alive that inherits it.
+    /// The open lock file. A child process that inherits it keeps the lock.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
@@ -112,6 +113,6 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert!(!lock.is_named());
         drop(Lock::acquire(&path).unwrap());
-        assert!(!lock.is_named(), "another file of its name");
+        assert!(!lock.is_named(), "another file has its name now");
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
-//! - `folder`: folders of this user alone. `lock`: `flock`. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//! - `folder`: make folders. `trust`: who may write to them. `lock`: `flock`. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
 //! - `primitives`: system calls that these files share.
 //!
 //! # Limitations
@@ -32,15 +32,17 @@ mod remove;
 mod rename;
 mod staged;
 mod temporary;
+mod trust;
 mod unsynced;
 mod write;
 
-pub use folder::{check_folder, check_folders, create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
+pub use folder::{create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use read::read;
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, set_aside};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
+pub use trust::{check_folder, check_folders};
 pub use unsynced::{append, open_append, touch, touch_now, untouch};
 pub use write::{create, create_all, replace, replace_ahead, replace_dated};

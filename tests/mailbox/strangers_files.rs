@@ -32,9 +32,9 @@ fn what_is_no_plain_readable_file_goes_to_quarantine_and_stops_nobody() {
     watcher.says("asked     good");
     for (name, reason) in [
         ("link.json", "symbolic link"),
-        ("folder.json", "no regular file"),
-        ("pipe.json", "no regular file"),
-        ("socket.json", "no regular file"),
+        ("folder.json", "not a regular file"),
+        ("pipe.json", "not a regular file"),
+        ("socket.json", "not a regular file"),
         ("huge.json", "the limit is"),
         ("no id.json", "WORKFLOW_ID.json"),
         ("-rf.json", "WORKFLOW_ID.json"),
@@ -64,7 +64,7 @@ fn a_device_and_somebody_elses_file_go_to_quarantine() {
     assert!(home.reason("theirs.json").contains("belongs to user 12345"));
     if home.command("mknod").arg(home.mailbox("pending/zero.json")).args(["c", "1", "5"]).status().unwrap().success() {
         let reason = home.reason("zero.json");
-        assert!(reason.contains("no regular file") || reason.contains("cannot open"), "{reason}");
+        assert!(reason.contains("not a regular file") || reason.contains("cannot open"), "{reason}");
     }
 }
 

@@ -6,15 +6,14 @@ use std::path::PathBuf;
 /// The variable that names the folder of settings and sessions.
 pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 
-/// The folder of settings and sessions under this environment: `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`; `None` if
-/// neither variable is set to something.
+/// The folder of settings and sessions: `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`; `None` if both variables are missing or empty.
 pub fn config_dir(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(CONFIG_DIR).or_else(|| set("HOME").map(|home| home.join(".claude")))
 }
 
-/// What of `CLAUDE*` is the operator's own and no trace of an outer agent: settings, credentials, switches.
-const OPERATORS: [&str; 7] = [
+/// Variables (or their prefixes) among `CLAUDE*` that the operator sets: settings, credentials, switches.
+const SET_BY_OPERATOR: [&str; 7] = [
     CONFIG_DIR,
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_",
@@ -24,10 +23,11 @@ const OPERATORS: [&str; 7] = [
     "CLAUDE_CODE_RETRY_",
 ];
 
-/// Whether a variable tells an agent that it runs inside another: `AI_AGENT`, and `CLAUDE*` but for the operator's own.
+/// Whether an outer agent sets this variable for the programs that it runs: `AI_AGENT`, and `CLAUDE*` except for the variables that
+/// the operator sets.
 pub fn is_inherited_from_agent(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    name == b"AI_AGENT" || (name.starts_with(b"CLAUDE") && !OPERATORS.iter().any(|own| name.starts_with(own.as_bytes())))
+    name == b"AI_AGENT" || (name.starts_with(b"CLAUDE") && !SET_BY_OPERATOR.iter().any(|own| name.starts_with(own.as_bytes())))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A message to the agent. Its receipts bear the uuid, and a session takes a message of a uuid it knows only once.
+/// A message to the agent. Its receipts carry the uuid. A session drops a message whose uuid it already has.
 pub fn user_message(uuid: &str, text: &str) -> String {
     line(json!({
         "type": "user",
@@ -11,7 +11,7 @@ pub fn user_message(uuid: &str, text: &str) -> String {
     }))
 }
 
-/// Asks what the agent knows: its commands, models, agents. Answered by a control reply of this id, before any request to the API.
+/// Asks for the agent's commands, models and agents. The agent sends a control reply with this id before any request to the API.
 pub fn initialize(request_id: &str) -> String {
     line(json!({
         "type": "control_request",
@@ -20,7 +20,7 @@ pub fn initialize(request_id: &str) -> String {
     }))
 }
 
-/// Ends the turn at once; the process stays for the next message. Answered by a control reply of this id.
+/// Ends the turn at once; the process waits for the next message. The agent sends a control reply with this id.
 pub fn interrupt(request_id: &str) -> String {
     line(json!({
         "type": "control_request",
@@ -29,19 +29,19 @@ pub fn interrupt(request_id: &str) -> String {
     }))
 }
 
-/// Lets the agent use the tool as it asked.
+/// Permits the tool call.
 pub fn permission_allow(request_id: &str) -> String {
     permission(request_id, json!({ "behavior": "allow" }))
 }
 
-/// Lets the agent use the tool with another input, such as `AskUserQuestion` with its answers.
+/// Permits the tool call with another input, such as `AskUserQuestion` with its answers.
 pub fn permission_allow_with(request_id: &str, input: &Value) -> String {
     permission(request_id, json!({ "behavior": "allow", "updatedInput": input }))
 }
 
-/// Refuses; the agent is shown the message and goes on.
+/// Refuses the tool call. The model is shown the message, and continues.
 pub fn permission_deny(request_id: &str, message: &str) -> String {
-    // Without a message the agent would be told of an invalid reply instead.
+    // Without a message, the agent reports an invalid reply to the model instead.
     let message = if message.is_empty() { "not permitted" } else { message };
     permission(request_id, json!({ "behavior": "deny", "message": message }))
 }
@@ -53,8 +53,7 @@ fn permission(request_id: &str, decision: Value) -> String {
     }))
 }
 
-/// One line with its line feed. A byte that is no JSON kills the agent in the middle of its turn, so that no line is
-/// ever put together by hand.
+/// One line with its line feed. Always made from a JSON value: a line that is not JSON ends the agent in the middle of its turn.
 fn line(message: Value) -> String {
     // JSON escapes control characters: the only line feed is the last byte.
     format!("{message}\n")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::claude::environment::{CONFIG_DIR, is_inherited_from_agent};
 
-/// Makes `claude` a supervised agent: stream-json both ways, permission requests on stdout.
+/// Options of every launch: stream-json on stdin and stdout, permission requests on stdout.
 const SUPERVISED: [&str; 8] =
     ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
 
@@ -16,7 +16,7 @@ pub struct Invocation {
     pub program: PathBuf,
     /// Its arguments, without the program's name.
     pub args: Vec<OsString>,
-    /// Variables of our own environment that the agent must not inherit.
+    /// Variables that the agent must not inherit.
     pub env_remove: Vec<OsString>,
     /// Variables that are set, after the removal.
     pub env_set: Vec<(OsString, OsString)>,
@@ -25,10 +25,10 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// `session`: in the `=` form, so that no id can pass for an option.
+    /// `session`: options in the `=` form, so that an id is never read as an option.
     fn new(program: &Path, cwd: &Path, session: &[String]) -> Self {
         let args = SUPERVISED.iter().map(OsString::from).chain(session.iter().map(OsString::from)).collect();
-        // A background task would outlive the turn, and a deferred question would be lost to it.
+        // A background task would outlive the turn, and a deferred question would be lost.
         let env_set = vec![("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())];
         Self { program: program.into(), args, env_remove: Vec::new(), env_set, cwd: cwd.into() }
     }
@@ -38,7 +38,7 @@ impl Invocation {
         Self::new(program, cwd, &[format!("--session-id={session_id}")])
     }
 
-    /// Continues a session. Nothing but model and system prompt is remembered: give all options again.
+    /// Continues a session. The session keeps only its model and its system prompt: give all other options again.
     pub fn resume(program: &Path, cwd: &Path, session_id: &str) -> Self {
         Self::new(program, cwd, &[format!("--resume={session_id}")])
     }
@@ -79,13 +79,13 @@ impl Invocation {
         self
     }
 
-    /// Keeps what belongs to another agent out of this one: see [`is_inherited_from_agent`]. `names`: our own environment's.
+    /// Removes the variables that an outer agent set: see [`is_inherited_from_agent`]. `names` are the variables of this process.
     pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name)));
         self
     }
 
-    /// Sets a variable; wins over scrubbing.
+    /// Sets a variable, even if [`scrub`](Self::scrub) removes it.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let name = name.into();
         self.env_remove.retain(|removed| *removed != name);
@@ -94,7 +94,7 @@ impl Invocation {
         self
     }
 
-    /// The folder of settings and sessions, if it is not the default.
+    /// Sets the folder of settings and sessions; the default is `~/.claude`.
     pub fn config_dir(self, dir: &Path) -> Self {
         self.env(CONFIG_DIR, dir)
     }

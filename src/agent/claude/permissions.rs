@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-/// What every agent may run without being asked: how it asks, and how it saves its state. Chains need one more rule from the
-/// operator, `Bash(relaunch spawn:*)`.
+/// Rules for every agent: it may ask, and save its state. For chains, the operator adds `Bash(relaunch spawn:*)`.
 pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoint:*)"];
 
-/// The rule that lets an agent read this one file; `None` for a path that as a pattern could mean another one.
+/// The rule that lets an agent read this one file; `None` if the path holds characters that mean more in a rule.
 #[must_use]
 pub fn may_read(path: &Path) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@ ".contains(c);

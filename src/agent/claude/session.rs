@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// The transcript of a session: if there is one, the session began and can be resumed; if not, its id is still free.
+/// The transcript of a session. A session with a transcript has begun and can be resumed; the id of a session without one is free.
 ///
-/// Looks for `projects/*/<session_id>.jsonl`, since the name of a project's folder is ambiguous and a session may run
-/// in any. Of several the newest. It appears with the first API request, not with `init`; while a deferred call is
-/// pending it exists as well, and the resume then takes no message.
+/// The transcript is the newest `projects/*/<session_id>.jsonl`: the name of a project's folder is ambiguous, and a session may run in
+/// any project. It appears with the first API request, not with `init`. It exists while a deferred call is pending; the resumed
+/// session then takes no message.
 ///
-/// Returns `None` also for an id that is no plain name, and where the folder cannot be read.
+/// Returns `None` also if the id is not a plain name or the folder cannot be read.
 pub fn transcript_exists(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if session_id.is_empty() || !session_id.bytes().all(plain) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct Event {
     /// Place among the events of the round, from 1, over all its attempts.
     pub seq: u64,
-    /// When the supervisor saw it.
+    /// When the supervisor read it.
     #[serde(with = "millis")]
     #[cfg_attr(feature = "schema", schemars(with = "DateTime<Utc>"))]
     pub at: DateTime<Utc>,
@@ -30,7 +30,7 @@ pub enum EventKind {
     Started {
         /// The session's id, a UUID.
         session_id: String,
-        /// The model's name, as the agent told it.
+        /// The model's name, as the agent named it.
         #[serde(default)]
         model: String,
         /// Version of the agent program.
@@ -54,9 +54,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
-    /// The agent thought something it shows.
+    /// A thought that the agent shows.
     Thinking {
-        /// Its thought.
+        /// The thought.
         text: String,
         /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub enum EventKind {
         status: Option<u16>,
         /// Which retry comes next, from 1.
         retry: u32,
-        /// How many retries the agent makes before it gives up, if it told.
+        /// How many retries the agent makes before it gives up, if it said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_retries: Option<u32>,
         /// How long it waits, in milliseconds.
@@ -106,14 +106,14 @@ pub enum EventKind {
         /// The agent's word for the reason: `overloaded`, `rate_limit`, `unknown`, …
         error: String,
     },
-    /// Nothing came from the agent for so long.
+    /// The agent has been silent for this long.
     Silent {
-        /// Seconds since its last sign of life.
+        /// Seconds since its last line.
         seconds: u64,
     },
-    /// A question of this run's workflow lies in the mailbox.
+    /// The run's workflow posted a question.
     QuestionPosted {
-        /// Whose question.
+        /// The workflow.
         workflow_id: String,
         /// Its round, a UUID.
         question_id: String,
@@ -124,16 +124,16 @@ pub enum EventKind {
         tool: String,
         /// `allow` or `deny`.
         decision: String,
-        /// What the agent was told about it.
+        /// The reason that the agent was given.
         why: String,
     },
-    /// The run was stopped; always its last event. All it has to show, and where to go on.
+    /// The run was stopped; always its last event. It holds what the run did, and the session to continue from.
     Interrupted {
-        /// What stopped it: a rung of the ladder or the agent's own word.
+        /// What stopped it: a step of the interrupt ladder, or the agent's own word.
         how: String,
         /// What the agent said in the cut turn (its end, if long).
         text: String,
-        /// What it reported when it was asked to, after the cut turn.
+        /// What it reported after the cut turn, if it was asked to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<String>,
         /// The tool calls of the run, the latest ones if many, in order.
@@ -149,9 +149,9 @@ pub enum EventKind {
     },
     /// A turn ended with the agent's own verdict.
     Result {
-        /// Whether the agent counts it as failed.
+        /// Whether the agent reports it as failed.
         is_error: bool,
-        /// The agent's last words, or the error's.
+        /// The agent's final text, or the error's message.
         text: String,
         /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub enum EventKind {
         /// HTTP status of the API's refusal, if that ended the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         api_error_status: Option<u16>,
-        /// US dollars of this turn alone, subagents included; absent when it cannot be told.
+        /// US dollars of this turn alone, subagents included; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
         /// Tokens of this turn alone, subagents included.
@@ -178,23 +178,23 @@ pub enum EventKind {
         #[serde(default)]
         files_touched: Vec<String>,
     },
-    /// The run waits for somebody to retry it.
+    /// The run is parked: it waits for a person to retry it.
     Parked {
-        /// Why nobody tries again by himself.
+        /// Why it is not retried automatically.
         why: String,
     },
-    /// A remark of the supervisor, such as a rung of the interrupt ladder.
+    /// A remark of the supervisor, such as a step of the interrupt ladder.
     Note {
-        /// In words.
+        /// The remark.
         text: String,
     },
-    /// Something that askbox does not interpret.
+    /// A line that askbox does not interpret.
     Raw {
         /// The agent's word for it (`type` or `type/subtype`), or `not_json`, `over_limit`, `torn`.
         what: String,
         /// True size in bytes.
         bytes: u64,
-        /// Its beginning, if it was no JSON.
+        /// Its beginning, if it is not JSON.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         head: String,
     },

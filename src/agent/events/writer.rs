@@ -17,7 +17,7 @@ pub const LINE_LIMIT: usize = 256 << 10;
 pub struct EventWriter<W> {
     out: W,
     last_seq: u64,
-    /// The last write failed: half a line may lie there.
+    /// The last write failed: the output may end with half a line.
     torn: bool,
     line: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl<W: Write> EventWriter<W> {
         Self::after(out, Tail::default())
     }
 
-    /// Writes on behind what [`read_tail`] found; `out` must append.
+    /// Continues behind what [`read_tail`] found; `out` must append.
     pub fn after(out: W, tail: Tail) -> Self {
         Self { out, last_seq: tail.last_seq, torn: tail.torn, line: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl<W: Write> EventWriter<W> {
     /// Writes and flushes one event; returns its `seq`.
     ///
     /// # Errors
-    /// What the output reports. The `seq` is then used up, and the next event starts on a line of its own.
+    /// The error of the output. The `seq` is not used again, and the next event starts on a new line.
     pub fn append(&mut self, at: DateTime<Utc>, kind: &EventKind) -> io::Result<u64> {
         let seq = self.last_seq + 1;
         self.line.clear();
@@ -54,7 +54,7 @@ impl<W: Write> EventWriter<W> {
         self.out.write_all(&self.line)?;
         self.out.flush()?;
         self.torn = false;
-        // One huge event must not make the supervisor large for good.
+        // Gives the memory of a huge event back.
         self.line.shrink_to(LINE_LIMIT / 8);
         Ok(seq)
     }
@@ -77,13 +77,13 @@ fn write_line(line: &mut Vec<u8>, seq: u64, at: DateTime<Utc>, kind: &EventKind)
         line.truncate(body);
         serde_json::to_writer(&mut *line, &shrink(kind, size, room)?)?;
     }
-    // The event's own `{` goes: its fields follow those already there.
+    // Removes the event's own `{`: its fields follow `seq` and `at`.
     line.remove(body);
     line.push(b'\n');
     Ok(())
 }
 
-/// The event with its strings and lists cut until it fits into `room` bytes, and `cut_from` its true size.
+/// The event with its strings and lists cut until it fits into `room` bytes, and with its true size in the field `cut_from`.
 fn shrink(kind: &EventKind, size: usize, room: usize) -> serde_json::Result<Value> {
     let mut value: Value = serde_json::from_str(&serde_json::to_string(kind)?)?;
     let (mut text, mut items) = (room / 2, 4096);
@@ -126,16 +126,14 @@ fn cut_text(string: &mut String, limit: usize) {
 pub struct Tail {
     /// The `seq` of the last whole event, 0 if there is none.
     pub last_seq: u64,
-    /// The file does not end in a line feed.
+    /// Whether the file ends without a line feed.
     pub torn: bool,
 }
 
-/// Finds the last event of `file` by reading its end; the position afterwards is not defined.
-///
-/// Reads backwards, more and more, until a whole event is found; the whole file if it holds none.
+/// Finds the last event of `file`, reading from the end until it finds a whole event. Leaves the file position undefined.
 ///
 /// # Errors
-/// What the file reports.
+/// The error of the file.
 pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
     #[derive(Deserialize)]
     struct Numbered {
@@ -147,7 +145,7 @@ pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
         let start = size.saturating_sub(window);
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
-        // Somebody may append meanwhile: read what was there.
+        // Another process may append meanwhile: reads only up to the size of before.
         file.by_ref().take(size - start).read_to_end(&mut bytes)?;
         let torn = bytes.last().is_some_and(|&last| last != b'\n');
         let mut lines = bytes.split(|&byte| byte == b'\n');
@@ -172,8 +170,8 @@ pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Event, ToolSummary};
     use super::*;
+    use crate::agent::events::{Event, ToolSummary};
 
     fn note(text: &str) -> EventKind {
         EventKind::Note { text: text.into() }

@@ -1,4 +1,4 @@
-//! Keeping what an agent says within bounds.
+//! Limits on the size of what an agent says.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,17 +12,17 @@ const INPUT_STRING: usize = 8 << 10;
 /// Largest tool input kept as a structure in an event, in bytes of its text.
 const INPUT_LIMIT: usize = 64 << 10;
 
-/// The first `limit` bytes of a text, or a few less: never half a character.
+/// The first `limit` bytes of a text, or up to three less, so that no character is cut.
 pub(super) fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// The last `limit` bytes of a text, or a few less.
+/// The last `limit` bytes of a text, or up to three less, so that no character is cut.
 pub(super) fn tail(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
-/// The value as it is; `None` if it is absent, too large or too deep.
+/// The whole value; `None` if it is missing, larger than [`EXACT_LIMIT`] or nested too deep.
 pub(super) fn exact(raw: Raw<'_>) -> Option<Value> {
     let json = raw.map(RawValue::get)?;
     if json.len() > EXACT_LIMIT {
@@ -31,7 +31,8 @@ pub(super) fn exact(raw: Raw<'_>) -> Option<Value> {
     serde_json::from_str(json).ok()
 }
 
-/// A tool's input for an event: long strings shortened; its head as a string if it is too large or too deep.
+/// The input of a tool for an event, with shortened strings. If the input is too large or nested too deep: the head of its JSON, as
+/// a string.
 pub(super) fn input(raw: Raw<'_>) -> Value {
     let Some(json) = raw.map(RawValue::get) else {
         return Value::Null;

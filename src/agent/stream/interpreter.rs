@@ -78,12 +78,12 @@ impl Interpreter {
         raw(if line.torn() { "torn" } else { "not_json" }, line, true)
     }
 
-    /// Changes nothing in `self` where it fails: the line is not a JSON object, or a string in it is not one.
+    /// Fails if the line is not a JSON object, or if a string in it is not valid. `self` is then unchanged.
     fn read(&mut self, line: &Line<'_>) -> Result<Vec<StreamItem>> {
         let wire: wire::Line = wire::line(line.text())?;
         Ok(match (wire::word(wire.kind), wire::word(wire.subtype)) {
             ("assistant", _) if wire::get(wire.is_api_error_message) == Some(true) => {
-                // The agent program's words, not the model's; the result repeats them.
+                // The agent program says this, not the model; the result repeats it.
                 raw("assistant/api_error", line, false)
             }
             ("assistant", _) => return self.assistant(line, &wire),

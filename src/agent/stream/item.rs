@@ -5,10 +5,10 @@ use serde_json::Value;
 use crate::agent::events::EventKind;
 use crate::agent::stream::verdict::TurnOutcome;
 
-/// What a line means to the supervisor.
+/// One thing that a line says; a line may say several.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamItem {
-    /// To be recorded.
+    /// An event for the run's log.
     Event(EventKind),
     /// The session began (`first`), or began another turn. The transcript may not exist yet.
     Began {
@@ -25,66 +25,68 @@ pub enum StreamItem {
         /// Whether this is the first `init` of this process.
         first: bool,
     },
-    /// The main agent's model answered another request: its answer's events follow, over one line or several.
+    /// The main agent's model answered another request. The events of the answer follow, from this line or from several.
     RoundTrip,
-    /// What became of a message of ours, named by the uuid it bore.
+    /// What became of a message that askbox sent.
     Receipt {
-        /// The message: `command_uuid`.
+        /// The uuid of the message.
         uuid: String,
-        /// What became of it.
+        /// Its state.
         state: ReceiptState,
     },
-    /// The agent waits for this permission; nothing else happens until it is answered.
+    /// The agent asks for a permission, and waits until the request is answered.
     Permission(PermissionRequest),
-    /// The request needs no answer any more.
+    /// The agent withdrew a permission request.
     PermissionCancelled {
-        /// The request, as [`PermissionRequest::request_id`] named it.
+        /// The [`PermissionRequest::request_id`].
         request_id: String,
     },
-    /// The answer to a control request of ours.
+    /// The reply to a control request that askbox sent.
     ControlReply {
-        /// The request of ours that it answers.
+        /// The id of the request.
         request_id: String,
         /// Whether it succeeded.
         ok: bool,
-        /// Why not; empty if it succeeded.
+        /// Why it failed; empty if it succeeded.
         error: String,
-        /// What came with it; null if there was nothing, or over 256 KiB.
+        /// The content of the reply; null if it is missing or larger than 256 KiB.
         response: Value,
     },
-    /// A turn ended. The event `result` comes with it.
+    /// A turn ended. The event `result` precedes it.
     TurnEnded(Box<TurnOutcome>),
 }
 
-/// What became of a message.
+/// What became of a message that askbox sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptState {
-    /// It is in the agent's queue.
+    /// The message is in the agent's queue.
     Queued,
-    /// It was put into a request: the model is shown it.
+    /// The message is in a request to the model.
     Started,
-    /// Its turn is over; alone and first, after a resume: the session already had it, and it was dropped.
+    /// The turn of the message is over. If this is the first receipt after a resume, the session already had the message and dropped it.
     Completed,
-    /// Its turn was cut: by an interrupt, an API error or a limit.
+    /// The turn of the message was cut by an interrupt, an API error or a limit.
     Cancelled,
 }
 
 /// The agent asks whether it may use a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// Names the request in the answer.
+    /// The id that the answer must carry.
     pub request_id: String,
     /// The tool that it wants to use.
     pub tool_name: String,
-    /// The tool's input, whole; null if `complete` is false.
+    /// The whole input of the tool; null if `complete` is false.
     pub input: Value,
-    /// False if the input is too large (over 256 KiB, or a string in it over the line limits) or too deep to be shown
-    /// whole. A decision that looks at the input must then refuse.
+    /// False if the input is nested too deep, is larger than 256 KiB, or holds a string over [`Limits::string`]. A decision that
+    /// depends on the input must then refuse.
+    ///
+    /// [`Limits::string`]: crate::agent::stream::lines::Limits::string
     pub complete: bool,
     /// The tool call that waits for the decision.
     pub tool_use_id: String,
     /// The agent's own words about the call; empty if it gave none.
     pub description: String,
-    /// Only a person can answer it: `AskUserQuestion`.
+    /// Whether only a person can answer it, as with `AskUserQuestion`.
     pub requires_user_interaction: bool,
 }

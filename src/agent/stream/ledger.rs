@@ -1,20 +1,20 @@
-//! What a run has done so far: its tool calls, the files they touched and the words of the turn, all bounded.
+//! What a run has done so far, bounded: its tool calls, the files that they wrote, and the text of the turn.
 
 use std::collections::VecDeque;
 
 use crate::agent::events::ToolSummary;
 use crate::agent::stream::bounded::{head, tail};
 
-/// Tool calls remembered with their results.
+/// Calls that are kept with their results.
 const CALLS: usize = 64;
-/// Tool calls remembered as unanswered.
+/// Calls without a result that are kept.
 const OPEN: usize = 256;
-/// Kept of a call's input and of its result, in bytes.
+/// Kept of the input of a call and of its result, in bytes.
 const CALL_INPUT: usize = 512;
 const CALL_TEXT: usize = 1 << 10;
-/// Kept of a turn's text: its end, in bytes.
+/// Kept of the end of a turn's text, in bytes.
 const WORDS: usize = 32 << 10;
-/// Files remembered, and the longest path, in bytes.
+/// Files that are kept, and the longest path, in bytes.
 const FILES: usize = 1000;
 const PATH: usize = 4096;
 
@@ -49,7 +49,7 @@ impl Ledger {
         }
     }
 
-    /// A tool is called; `file` is what it would write.
+    /// Takes in a tool call; `file` is the file that it is going to write.
     pub(super) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<String>) {
         let (id, name) = (head(id, CALL_INPUT).to_owned(), head(name, CALL_INPUT).to_owned());
         if self.calls.len() == CALLS {
@@ -70,7 +70,7 @@ impl Ledger {
         self.open.push_back(Open { id, name, file: file.filter(|path| path.len() <= PATH) });
     }
 
-    /// A tool answered; returns its name if the call was seen.
+    /// Takes in a tool result; returns the name of the tool if the call is known.
     pub(super) fn answered(&mut self, id: &str, is_error: bool, text: &str, bytes: u64) -> Option<String> {
         let unanswered = |call: &&mut ToolSummary| call.id == id && call.is_error.is_none();
         if let Some(call) = self.calls.iter_mut().rev().find(unanswered) {

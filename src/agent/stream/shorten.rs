@@ -1,8 +1,7 @@
-//! Shortens long JSON strings while their bytes flow by, so that a line of any size is read in bounded memory.
+//! Shortens long JSON strings while a line is read, so that a line of any size takes bounded memory.
 //!
-//! A byte-wise state machine, used only for lines longer than the string limit. It copies everything to the
-//! output but the tail of strings over the limit, and cuts only where the result stays valid JSON: never inside an
-//! escape, a surrogate pair or a UTF-8 sequence.
+//! A byte-wise state machine, used only for lines longer than the string limit. It copies its input without the tails of the
+//! strings over the limit. The result stays valid JSON: no escape, surrogate pair or UTF-8 sequence is cut.
 
 /// Where a string was shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub(crate) struct Shortener {
     kept: usize,
     /// Continuation bytes copied beyond the limit to finish a UTF-8 sequence (at most 3).
     extra: u8,
-    /// The unit copied last was a high surrogate: its partner must follow it.
+    /// The unit copied last was a high surrogate: the low surrogate must be copied too.
     pair_open: bool,
     dropping: bool,
     dropped: u64,
@@ -43,7 +42,7 @@ impl Shortener {
         Self { limit, state: State::Outside, kept: 0, extra: 0, pair_open: false, dropping: false, dropped: 0 }
     }
 
-    /// Passes `input` on to `out`, noting finished cuts in `cuts`.
+    /// Appends the shortened `input` to `out`, and the strings that were cut to `cuts`.
     pub(crate) fn feed(&mut self, mut input: &[u8], out: &mut Vec<u8>, cuts: &mut Vec<Cut>) {
         while let Some(&first) = input.first() {
             match self.state {
@@ -90,7 +89,7 @@ impl Shortener {
                             self.state = State::Hex(seen + 1, value);
                         }
                     }
-                    // Not JSON: whoever parses the line will say so.
+                    // Not JSON: the parser reports it.
                     None => self.state = State::Inside,
                 },
             }
@@ -145,7 +144,7 @@ impl Shortener {
         if self.dropping {
             self.dropped += bytes;
         } else {
-            // A second high surrogate in a row is a lone one: do not wait for a partner without end.
+            // A second high surrogate in a row is a lone one; it must not extend the string.
             self.pair_open = high && !self.pair_open;
         }
     }

@@ -11,22 +11,22 @@ use crate::agent::stream::bounded;
 use crate::agent::stream::consumption::{self, Spent};
 use crate::agent::stream::wire::{self, Raw};
 
-/// How a turn ended, and what it took.
+/// How a turn ended, and what it cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutcome {
     /// How it ended.
     pub verdict: Verdict,
-    /// The stream's own `is_error`; not to be believed alone.
+    /// The stream's own `is_error`. It does not tell alone whether the turn failed: see [`Verdict`].
     pub is_error: bool,
     /// The session whose turn it was.
     pub session_id: String,
-    /// The agent's own words, empty if it gave none; up to 64 KiB.
+    /// The agent's final text, up to 64 KiB; empty if there is none.
     pub text: String,
     /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
     pub terminal_reason: Option<String>,
     /// Why the model stopped, in the API's word: `end_turn`, `tool_use` …
     pub stop_reason: Option<String>,
-    /// US dollars of this turn alone, subagents included; `None` when it cannot be told from a running total.
+    /// US dollars of this turn alone, subagents included; `None` if unknown.
     pub cost_usd: Option<f64>,
     /// Tokens of this turn alone, subagents included.
     pub tokens: Tokens,
@@ -39,53 +39,53 @@ pub struct TurnOutcome {
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// By itself, with this final text.
+    /// The agent ended it.
     Completed {
-        /// The agent's last words, up to 64 KiB.
+        /// The agent's final text, up to 64 KiB.
         text: String,
     },
-    /// A hook of ours said stop; everything up to the last tool result is kept.
+    /// A hook of askbox stopped it. The session keeps everything up to the last tool result.
     HookStopped,
-    /// A tool call was put off: resume without a message once it can be decided.
+    /// A tool call was deferred. Once it can be decided, the session is resumed without a message.
     Deferred {
         /// The tool.
         tool_name: String,
-        /// The call, by which it is decided later.
+        /// The id of the call.
         tool_use_id: String,
-        /// Its input; null if it was over 256 KiB.
+        /// Its input; null if it is larger than 256 KiB.
         input: Value,
     },
-    /// It was interrupted. `is_error` is false where the message that cut in opened a turn of its own.
+    /// It was interrupted. `is_error` is false if the interrupting message began a turn of its own.
     Interrupted {
         /// What the interrupt hit.
         during: Interruption,
         /// The stream's `is_error`.
         is_error: bool,
     },
-    /// The API refused or could not be reached (then `status` is `None`).
+    /// The API refused the request, or could not be reached.
     ApiError {
-        /// The HTTP status; absent when there was no response.
+        /// The HTTP status; `None` if there was no response.
         status: Option<u16>,
-        /// The API's word (`overloaded_error`, `authentication_error`) or the agent's (`connection_failed`).
+        /// The error type of the API (`overloaded_error`, `authentication_error`) or of the agent program (`connection_failed`).
         error_type: String,
-        /// What it said.
+        /// The message.
         message: String,
     },
-    /// The limit on turns was hit.
+    /// It reached the limit on turns.
     MaxTurns,
-    /// The limit on money was hit.
+    /// It reached the limit on money.
     Budget,
     /// The prompt does not fit into the model's context; nothing was sent.
     TooLong,
     /// The session to resume does not exist.
     ResumeUnknown,
-    /// Something else.
+    /// Anything else.
     Other {
         /// `subtype` of the `result` line.
         subtype: String,
         /// Its `terminal_reason`, if it gave one.
         terminal_reason: Option<String>,
-        /// The first of its errors, or its text.
+        /// Its first error; its text if it lists no error.
         message: String,
     },
 }
@@ -93,9 +93,9 @@ pub enum Verdict {
 /// What an interrupt hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
-    /// The model was writing, or a request was on its way.
+    /// A request to the model.
     Streaming,
-    /// A tool was running.
+    /// A running tool.
     Tools,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
     let mut terminal_reason = wire::text(wire.terminal_reason)?;
     let text = wire::string(wire.result)?;
     let deferred = stop_reason.as_deref() == Some("tool_deferred");
-    // A resume that defers again gives no terminal reason, and a meaningless number of turns.
+    // A resumed session that defers again reports no terminal reason, and a wrong number of turns.
     let again = deferred && terminal_reason.is_none();
     if again {
         terminal_reason = Some("tool_deferred".into());

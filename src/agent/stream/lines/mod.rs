@@ -1,8 +1,8 @@
-//! Bounded reading of JSON lines from a stream that may be hostile.
+//! Reads the JSON lines of an untrusted stream in bounded memory.
 //!
-//! However long a line is, memory stays within [`Limits`]: JSON strings over `string` bytes are shortened while they
-//! are read (the line stays valid JSON and says how much is missing), and a line that is over `line` bytes even then is
-//! delivered as its head only. Invalid UTF-8 becomes U+FFFD. BoundedLines of white space are skipped.
+//! Memory stays within [`Limits`], however long a line is. JSON strings over `string` bytes are shortened while they are read: the
+//! line stays valid JSON, and [`Line::cuts`] says how much is missing. Of a line that is over `line` bytes even then, only the head
+//! is returned. Invalid UTF-8 becomes U+FFFD. Lines of white space are skipped.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::agent::stream::shorten::Shortener;
 pub struct Limits {
     /// Kept of each JSON string.
     pub string: usize,
-    /// Kept of a line after its strings were shortened; a line over it is delivered as its head.
+    /// Longest line, after its strings were shortened. Of a longer line only the head is kept.
     pub line: usize,
     /// Kept of a line that is over `line`.
     pub head: usize,
@@ -30,7 +30,7 @@ impl Default for Limits {
 
 /// Room in the buffer beside one line of `Limits::string` bytes.
 const READ_AHEAD: usize = 64 << 10;
-/// What is read at a time from an agent that says little.
+/// First size of the buffer. It doubles each time a read fills it.
 const FIRST_BUFFER: usize = 8 << 10;
 
 /// One line, without its line feed.
@@ -44,12 +44,12 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// A line that was read whole.
+    /// A line that was not shortened.
     pub fn whole(text: &'a str) -> Self {
         Self { text, size: text.len() as u64, torn: false, over_limit: false, cuts: &[] }
     }
 
-    /// The text: the line itself, or what the limits left of it.
+    /// The text, without what was cut.
     pub fn text(&self) -> &'a str {
         self.text
     }
@@ -59,12 +59,12 @@ impl<'a> Line<'a> {
         self.size
     }
 
-    /// The stream ended before the line did.
+    /// Whether the stream ended in the middle of the line.
     pub fn torn(&self) -> bool {
         self.torn
     }
 
-    /// The line was over the line limit: [`text`](Self::text) is only its head and no JSON.
+    /// Whether the line is over [`Limits::line`]: then [`text`](Self::text) is only its head, and not JSON.
     pub fn over_limit(&self) -> bool {
         self.over_limit
     }
@@ -74,7 +74,7 @@ impl<'a> Line<'a> {
         self.cuts
     }
 
-    /// Bytes left out of the strings in `part`, a slice of [`text`](Self::text): 0 for any other slice.
+    /// Bytes that were cut from the strings in `part`, a slice of [`text`](Self::text); 0 for any other slice.
     pub fn dropped_in(&self, part: &str) -> u64 {
         if self.cuts.is_empty() {
             return 0;
@@ -100,10 +100,10 @@ pub struct BoundedLines<R> {
     buffer: Vec<u8>,
     /// The unread bytes in `buffer`.
     unread: Range<usize>,
-    /// Unread bytes already known to hold no line feed.
+    /// How many of the unread bytes were searched and hold no line feed.
     searched: usize,
     eof: bool,
-    /// The line that is too long for the buffer, while it is read and after.
+    /// The last line that was too long for the buffer, and the state of reading it.
     long: Long,
     reading_long: bool,
     /// Text of the last line that was not UTF-8.
@@ -139,7 +139,7 @@ impl Long {
     }
 }
 
-/// Where the line that was found lies.
+/// Where a line was found.
 enum Found {
     InBuffer(Range<usize>),
     Long,
@@ -169,8 +169,7 @@ impl<R: Read> BoundedLines<R> {
     /// The next line; blocks until there is one. `None` at the end of the stream.
     ///
     /// # Errors
-    /// What the reader reports, except `Interrupted`, which is retried. Nothing is lost by an error: the next call
-    /// reads on.
+    /// The error of the input, except `Interrupted`, which is retried. No byte is lost: the next call continues.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let Some((found, torn)) = self.find()? else {
             return Ok(None);
@@ -195,7 +194,7 @@ impl<R: Read> BoundedLines<R> {
 
     /// Finds the next line and whether it is torn.
     fn find(&mut self) -> io::Result<Option<(Found, bool)>> {
-        // One long line must not make the supervisor large for good.
+        // Gives the memory of a long line back.
         if !self.reading_long && self.long.text.capacity() > 4 * self.limits.string {
             self.long.text = Vec::new();
         }
@@ -246,7 +245,6 @@ impl<R: Read> BoundedLines<R> {
                 Ok(0) => self.eof = true,
                 Ok(count) => {
                     self.unread.end += count;
-                    // An agent that says much gets more room, up to what its longest line and a good deal of the next may take.
                     if self.unread.end == self.buffer.len() {
                         let room = (2 * self.buffer.len()).min(self.limits.string + READ_AHEAD);
                         self.buffer.resize(room, 0);
@@ -260,14 +258,14 @@ impl<R: Read> BoundedLines<R> {
     }
 }
 
-/// The offset of the first line feed. `skip_until` is the way to the platform's fast `memchr` in the standard library.
+/// The offset of the first line feed. (`skip_until` searches with the standard library's fast `memchr`.)
 fn find_line_feed(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     let skipped = rest.skip_until(b'\n').unwrap_or(0);
     (skipped > 0 && bytes[skipped - 1] == b'\n').then(|| skipped - 1)
 }
 
-/// Writes `bytes` to `text` with U+FFFD for what is no UTF-8, and moves the cuts along.
+/// Writes `bytes` to `text` with U+FFFD for invalid UTF-8, and adjusts the offsets of the cuts.
 fn replace_invalid(bytes: &[u8], cuts: &mut [Cut], text: &mut String) {
     text.clear();
     let mut from = 0;

@@ -1,0 +1,98 @@
+//! Whom a folder belongs to, and who may write to it.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use crate::error::{Error, IoContext, Result};
+
+/// Checks that `path` is a folder of this user, not a symbolic link, and that no other user may write to it.
+///
+/// # Errors
+/// [`Error::NotFound`] if it does not exist, [`Error::Failed`] if it is not to be trusted.
+pub fn check_folder(path: &Path) -> Result<()> {
+    match rustix::fs::lstat(path) {
+        Err(rustix::io::Errno::NOENT) => Err(Error::not_found(
+            format!("there is no mailbox at {}", path.display()),
+            "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+        )),
+        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?),
+    }
+}
+
+/// [`check_folder`] for a folder and for its subfolders of these names. Returns whether a subfolder is missing.
+pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>) -> Result<bool> {
+    // All subfolders are looked up from one descriptor, so they belong to the folder that was checked.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
+        return check_folder(path).map(|()| true);
+    };
+    let me = rustix::process::geteuid().as_raw();
+    check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
+    let mut missing = false;
+    for name in names {
+        match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+            Err(rustix::io::Errno::NOENT) => missing = true,
+            Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
+            Ok(meta) if is_private(&meta, me) => {}
+            Ok(meta) => check_trust(&path.join(name), &meta)?,
+        }
+    }
+    Ok(missing)
+}
+
+/// Whether it is a folder of this user that no other user may write to.
+fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
+    let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
+    is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0
+}
+
+fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
+    let me = rustix::process::geteuid().as_raw();
+    if is_private(meta, me) {
+        return Ok(());
+    }
+    let shown = path.display();
+    let quoted = crate::text::shell_quote(&shown.to_string());
+    let kind = rustix::fs::FileType::from_raw_mode(meta.st_mode);
+    if kind.is_symlink() {
+        return Err(Error::failed(
+            format!("{shown} is a symbolic link"),
+            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
+        ));
+    }
+    if !kind.is_dir() {
+        return Err(Error::failed(
+            format!("{shown} is not a folder"),
+            "move it out of the way, or choose another mailbox with --mailbox DIR",
+        ));
+    }
+    if meta.st_uid != me {
+        return Err(Error::failed(
+            format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
+            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
+        ));
+    }
+    let mode = meta.st_mode & 0o777;
+    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::create_folder;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m");
+        assert_eq!(check_folder(&path).unwrap_err().exit_code(), 3);
+        create_folder(&path.join("deep/er")).unwrap();
+        check_folder(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(check_folder(&path).unwrap_err().to_string().contains("0777"));
+    }
+}
