@@ -13,8 +13,7 @@ use std::path::Path;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::chain::bounds;
-use crate::chain::outcome;
+use crate::chain::{bounds, outcome};
 use crate::config::Chain;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
@@ -22,6 +21,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::awaits::{self, Await, Ended, Join};
 use crate::mailbox::{Mailbox, WorkflowLock};
 use crate::run::task::Task;
+use crate::time;
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;
@@ -93,7 +93,7 @@ impl<'a> InTurn<'a> {
             }
             let held = awaits::hold(mailbox, &lock, &child)?;
             // The await starts again, even if its child was noted as never started.
-            (wait.typed.created, wait.typed.ended) = (crate::time::now(), None);
+            (wait.typed.created, wait.typed.ended) = (time::now(), None);
             awaits::write(mailbox, &lock, wait)?;
             return Ok(Some(Self { mailbox, parent: parent.clone(), child, _held: Some(held) }));
         }

@@ -18,7 +18,7 @@ use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, WorkflowLock, close, intake, list};
 use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::plan;
-use crate::time;
+use crate::{log, time};
 
 /// Something happened to a workflow. If it has ended, this notes that in its parents' awaits and wakes every parent that can be
 /// woken. The workflow itself is woken if its own children have ended. Returns the attempts to launch.
@@ -39,7 +39,7 @@ pub fn all_parents(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
     for parent in awaits::folders(mailbox)? {
         match note_ends_and_wake(mailbox, config, &parent) {
             Ok(run) => runs.extend(run),
-            Err(e) => crate::log::error(&e),
+            Err(e) => log::error(&e),
         }
     }
     Ok(runs)

@@ -1,5 +1,6 @@
 //! The loop of a watcher: sleep until a message or a date, react, launch.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -20,18 +21,16 @@ impl Watcher<'_> {
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
         self.remove_left_over_files();
+        let messages = self.messages;
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
-            match self.messages.recv_timeout(wait) {
+            match messages.recv_timeout(wait) {
                 Ok(first) => {
                     // All messages that have come meanwhile are handled in one pass.
-                    let mut next = Some(first);
-                    while let Some(message) = next {
-                        if matches!(message, WatchMessage::Stop) {
+                    for message in std::iter::once(first).chain(messages.try_iter()) {
+                        if self.handle(message).is_break() {
                             return Ok(Left::Stopped);
                         }
-                        self.handle(message);
-                        next = self.messages.try_recv().ok();
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -59,8 +58,9 @@ impl Watcher<'_> {
         self.look_again_at.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 
-    fn handle(&mut self, message: WatchMessage) {
+    fn handle(&mut self, message: WatchMessage) -> ControlFlow<()> {
         match message {
+            WatchMessage::Stop => return ControlFlow::Break(()),
             WatchMessage::Hint(Hint::At(path)) => self.look_at(&path),
             WatchMessage::Hint(Hint::Anywhere) => self.look_at_everything(false, true),
             WatchMessage::RunEnded(round) => {
@@ -77,7 +77,7 @@ impl Watcher<'_> {
                 self.apply_recovery(&round, *recovered);
                 self.release_waiting_for(&round);
             }
-            WatchMessage::Stop => {}
         }
+        ControlFlow::Continue(())
     }
 }
