@@ -27,10 +27,10 @@ pub enum Progress {
 
 /// Waits until a workflow has ended or asks, or the deadline passes. Calls `before_look` before each look.
 pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_look: impl Fn() -> Result<()>) -> Result<Progress> {
-    let mut bell = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
+    let mut folder_watch = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
     for folder in [Folder::Pending, Folder::Answered, Folder::Closed, Folder::Parked, Folder::Awaits] {
-        if let Some(bell) = &mut bell {
-            let _ = bell.add(&mailbox.folder(folder));
+        if let Some(folder_watch) = &mut folder_watch {
+            let _ = folder_watch.add(&mailbox.folder(folder));
         }
     }
     loop {
@@ -44,8 +44,8 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_
         if left.is_zero() {
             return Ok(Progress::StillWorking);
         }
-        match &bell {
-            Some(bell) => bell.wait(left.min(RECHECK_EVERY)),
+        match &folder_watch {
+            Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
             None => std::thread::sleep(left.min(POLL_EVERY)),
         }
     }

@@ -49,7 +49,7 @@ impl Waiter {
     pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled.
-        let bell = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
+        let folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
         loop {
             if mailbox.document(Folder::Answered, &round.workflow).exists() {
                 // The default configuration will do: nothing is launched.
@@ -65,8 +65,8 @@ impl Waiter {
             if left.is_zero() {
                 return Ok(None);
             }
-            match &bell {
-                Some(bell) => bell.wait(left.min(RECHECK_EVERY)),
+            match &folder_watch {
+                Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
                 None => std::thread::sleep(left.min(POLL_EVERY)),
             }
         }

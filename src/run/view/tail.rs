@@ -76,7 +76,7 @@ pub struct RoundEvents<'a> {
     attempt: u32,
     tail: EventTail,
     /// Watches the folder of the attempts and the attempt that is read.
-    bell: Option<FolderWatch>,
+    folder_watch: Option<FolderWatch>,
 }
 
 /// What [`RoundEvents::read`] returns.
@@ -95,8 +95,8 @@ impl<'a> RoundEvents<'a> {
     #[must_use]
     pub fn of(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
         // Not without `follow`: closing the watch takes longer than reading all events.
-        let bell = if follow { FolderWatch::new(&mailbox.runs_of(&round)).ok() } else { None };
-        let mut events = Self { mailbox, tail: EventTail::of(PathBuf::new()), round, attempt: 0, bell };
+        let folder_watch = if follow { FolderWatch::new(&mailbox.runs_of(&round)).ok() } else { None };
+        let mut events = Self { mailbox, tail: EventTail::of(PathBuf::new()), round, attempt: 0, folder_watch };
         events.go_to(1);
         events
     }
@@ -104,9 +104,9 @@ impl<'a> RoundEvents<'a> {
     fn go_to(&mut self, attempt: u32) {
         let folder = record::folder(self.mailbox, &self.round, attempt);
         self.attempt = attempt;
-        if let Some(bell) = &mut self.bell {
+        if let Some(folder_watch) = &mut self.folder_watch {
             // If the attempt does not exist yet, the watch of its parent folder reports its creation.
-            let _ = bell.add(&folder);
+            let _ = folder_watch.add(&folder);
         }
         self.tail = EventTail::of(folder.join("events.jsonl"));
     }
@@ -139,14 +139,14 @@ impl<'a> RoundEvents<'a> {
 
     /// Sleeps until there may be something new: an event, the end of a run, another attempt.
     pub fn wait(&mut self) {
-        match &mut self.bell {
-            Some(bell) => {
+        match &mut self.folder_watch {
+            Some(folder_watch) => {
                 // The attempt's folder was created only now.
                 let folder = record::folder(self.mailbox, &self.round, self.attempt);
-                if !bell.watches(&folder) && bell.add(&folder).is_ok() {
+                if !folder_watch.watches(&folder) && folder_watch.add(&folder).is_ok() {
                     return;
                 }
-                bell.wait(RECHECK_EVERY);
+                folder_watch.wait(RECHECK_EVERY);
             }
             None => std::thread::sleep(POLL_EVERY),
         }

@@ -165,7 +165,7 @@ fn run_one(stage: &Stage) -> Result<()> {
 /// Shows the events of the relaunched agent until its round is over.
 fn follow_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let folder = record::folder(mailbox, round, 1);
-    let bell = FolderWatch::new(&folder)?;
+    let folder_watch = FolderWatch::new(&folder)?;
     let deadline = Instant::now() + PATIENCE;
     let mut seen = 0;
     loop {
@@ -185,7 +185,7 @@ fn follow_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
         match status.state {
             Standing::Delivered => return Ok(()),
             Standing::Answered | Standing::Running | Standing::Orphaned if Instant::now() < deadline => {
-                bell.wait(Duration::from_millis(100));
+                folder_watch.wait(Duration::from_millis(100));
             }
             state => {
                 let why = status.why.unwrap_or_else(|| "it took too long".into());
