@@ -32,7 +32,7 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
         ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
         ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
     };
-    match recovery::take_up(mailbox, config, workflow)? {
+    match recovery::recover_now(mailbox, config, workflow)? {
         Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return Ok(RunNow::Supervise((&*run).into())),
         Some(Recovered::Over) if status::of(mailbox, workflow)?.state == Standing::Delivered => return Ok(RunNow::Delivered),
         _ => {}

@@ -64,8 +64,8 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     let lock = mailbox.lock(&task.workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == task.workflow) {
         return Err(Error::conflict(
-            format!("{} has a run already (round {})", task.workflow, busy.question),
-            format!("read along: relaunch logs -f {}", task.workflow),
+            format!("{} already has a run (round {})", task.workflow, busy.question),
+            format!("follow it: relaunch logs -f {}", task.workflow),
         ));
     }
     let round = RoundId { workflow: task.workflow.clone(), question: QuestionId::generate() };

@@ -74,7 +74,7 @@ fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not
     // By hand it is no other.
     answered(&place, "f");
     let out = place.run("relaunch", &["f"]);
-    assert!(!out.status.success() && faults::words(&out).contains("set aside for runs at work"), "{out:?}");
+    assert!(!out.status.success() && faults::words(&out).contains("reserved for live runs"), "{out:?}");
     let records = faults::files(&place.mailbox().join("runs/f")).into_iter().filter(|(path, _)| path.ends_with("1/run.json"));
     let record: Value = records.map(|(_, bytes)| serde_json::from_slice(&bytes).expect("JSON")).next().expect("a record");
     assert_eq!((&record["state"], &record["failure"]["class"]), (&"failed".into(), &"held".into()), "{record:#}");
@@ -100,7 +100,7 @@ fn what_a_killed_run_had_reserved_is_free_again() {
     assert_eq!(budgets(&place).len(), 1, "all of the day is the first one's");
     let waiting: Value = serde_json::from_str(&place.ok("relaunch", &["status", "b", "--json"])).expect("JSON");
     assert!(
-        waiting["state"] == "answered" && waiting["why"].as_str().is_some_and(|w| w.contains("set aside for runs at work (1)")),
+        waiting["state"] == "answered" && waiting["why"].as_str().is_some_and(|w| w.contains("reserved for live runs (1)")),
         "{waiting}"
     );
     // Nobody goes on with the dead one.

@@ -191,7 +191,7 @@ pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
     match staged.place_ahead()? {
         Placed::Done => Ok(()),
         Placed::NameExists => {
-            Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "look again: relaunch status"))
+            Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "see: relaunch status"))
         }
     }
 }

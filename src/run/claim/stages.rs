@@ -76,7 +76,7 @@ impl Claim<Chosen> {
         let from = mailbox.document(Folder::Answered, workflow.workflow());
         // A power cut may bring the old name back beside the new one; `adopt` then removes the old one.
         if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
-            return Err(Error::conflict(format!("{round} was claimed before"), "look: relaunch status"));
+            return Err(Error::conflict(format!("{round} was claimed before"), "see: relaunch status"));
         }
         audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", run.claimant).to_lowercase()));
         Ok(Claim { document, run, stage: Taken { workflow, prepared } })
@@ -92,7 +92,7 @@ impl Prepared {
 }
 
 pub(super) fn lock_is_held(round: &RoundId) -> Error {
-    Error::conflict(format!("another process holds the run lock of {round}"), "look: relaunch status")
+    Error::conflict(format!("another process holds the run lock of {round}"), "see: relaunch status")
 }
 
 impl Claim<Taken> {

@@ -112,7 +112,7 @@ impl Allowance {
         }
         let (key, limit, _) = self.tightest.filter(|(.., left)| *left <= 0.0)?;
         Some(match key {
-            DAY if self.held => Ending::Held { why: format!("all that is left of {key} = {limit} USD is set aside for runs at work") },
+            DAY if self.held => Ending::Held { why: format!("all that is left of {key} = {limit} USD is reserved for live runs") },
             TREE_COST => Ending::Refused { class: Class::Tree, why: format!("nothing is left of {key} = {limit} USD for its whole tree") },
             _ => Ending::Refused { class: Class::Budget, why: format!("nothing is left of {key} = {limit} USD") },
         })

@@ -81,9 +81,7 @@ impl DayBudget {
             let until = now.date_naive().succ_opt().and_then(|d| d.and_hms_opt(0, 0, 0)).map_or(Time::MAX_UTC, |t| t.and_utc());
             Self::Spent { until, why: format!("limits.day_cost = {limit} USD is used up ({:.2} spent)", day.spent) }
         } else if day.free() <= 0.0 {
-            Self::Reserved {
-                why: format!("all that is left of limits.day_cost = {limit} USD is set aside for runs at work ({})", day.runs),
-            }
+            Self::Reserved { why: format!("all that is left of limits.day_cost = {limit} USD is reserved for live runs ({})", day.runs) }
         } else {
             Self::Available
         })

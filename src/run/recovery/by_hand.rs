@@ -26,7 +26,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         ));
     }
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
-        return Err(Error::conflict(format!("{round} has a live run"), "look: relaunch status"));
+        return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
     };
     let parked = mailbox.round(Folder::Parked, &round);
     if intake::read_round_file(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
@@ -34,7 +34,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
     if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
-        return Err(Error::conflict(format!("{round} is running already"), "look: relaunch status"));
+        return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
     }
     audit::record(mailbox, Entry::of("retried", &round).by("operator"));
     let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
@@ -68,5 +68,5 @@ pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Opti
 
 fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     let parked = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).min();
-    parked.ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "see what is: relaunch status"))
+    parked.ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "list the workflows: relaunch status"))
 }

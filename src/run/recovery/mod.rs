@@ -14,4 +14,4 @@ mod receipt;
 mod recover;
 
 pub use by_hand::{drop_parked, retry, stop_waiting};
-pub use recover::{Recovered, recover, recover_at_once, take_up};
+pub use recover::{Recovered, recover, recover_at_once, recover_now};

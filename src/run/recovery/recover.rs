@@ -67,7 +67,7 @@ pub fn recover_at_once(mailbox: &Mailbox, config: &Config, round: &RoundId) -> R
 }
 
 /// [`recover`] for the claimed round of a workflow, without waiting for the end of its back-off. `None` if no round is claimed.
-pub fn take_up(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Recovered>> {
+pub fn recover_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Recovered>> {
     let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     claimed.map(|round| recover_as_of(mailbox, config, &round, Time::MAX_UTC, Orphans::End)).transpose()
 }

@@ -28,7 +28,7 @@ fn a_child_that_its_parents_reservation_leaves_no_money_for_is_refused_with_the_
     let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
     tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
     let said = tree.spawn("root");
-    assert!(said.contains("set aside for runs at work (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
+    assert!(said.contains("reserved for live runs (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
     assert_eq!(tree.launches("child"), 0);
 }
 

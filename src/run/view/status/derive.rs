@@ -129,7 +129,7 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
 pub fn unknown(workflow: &WorkflowId) -> Error {
     Error::not_found(
         format!("nothing is known of {workflow}"),
-        "see what is: relaunch status; what had been over for longer than history.keep, `askbox gc` may have pruned",
+        "list the workflows: relaunch status; `askbox gc` prunes those that were over for longer than history.keep",
     )
 }
 
