@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use askbox::error::Result;
-use askbox::surface::args::askbox::{Askbox, Command};
-use askbox::surface::askbox::{agents, demo, doctor, gc, init, tree};
+use askbox::surface::args::askbox_args::{Askbox, Command};
+use askbox::surface::askbox::{agents, demo, doctor, gc, init, tree_view};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -16,14 +16,14 @@ fn main() -> ExitCode {
     if demo::agent::is_called(&args) {
         return demo::agent::run(&args).into();
     }
-    program::main(std::env::args_os(), run)
+    program::main(run)
 }
 
 fn run(args: Askbox) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Tree(args) => tree::run(&args),
+        Command::Tree(args) => tree_view::run(&args),
         Command::Gc(args) => gc::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),

@@ -9,7 +9,7 @@ use askbox::id::{RoundId, WorkflowId};
 use askbox::mailbox::Mailbox;
 use askbox::run::process::launch;
 use askbox::run::recovery;
-use askbox::surface::args::relaunch::{Args, Command};
+use askbox::surface::args::relaunch_args::{Args, Command};
 use askbox::surface::program;
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{follow, queue_state, table};
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     if let Ok(own) = std::env::current_exe() {
         launch::relaunch_is(own);
     }
-    program::main(std::env::args_os(), run)
+    program::main(run)
 }
 
 fn run(args: Args) -> Result<u8> {

@@ -3,10 +3,12 @@
 // Help texts are written for terminals: `<ID>` is no HTML there.
 #![allow(rustdoc::invalid_html_tags)]
 
-pub mod ask_answer;
-pub mod ask_post;
+pub mod ask_answer_args;
+pub mod ask_post_args;
 #[cfg(feature = "askbox")]
-pub mod askbox;
-pub mod checkpoint;
+pub mod askbox_args;
+pub mod checkpoint_args;
+pub mod common;
 #[cfg(feature = "relaunch")]
-pub mod relaunch;
+pub mod relaunch_args;
+pub mod values;

@@ -1,5 +1,15 @@
 //! `ask-post`.
+//!
+//! - `post_question`: one question, from flags or from a file
+//! - `batch`: many questions, from one JSON array
+//! - `posting`: reads question documents, and fills in what the environment says about the asker
+//! - `inline_wait`: `--wait`, which takes the answer over if it comes in time
+//! - `receipt`: what is printed
 
-pub mod posting;
-pub mod receipt;
-pub mod wait;
+mod batch;
+mod inline_wait;
+mod post_question;
+mod posting;
+mod receipt;
+
+pub use post_question::run;

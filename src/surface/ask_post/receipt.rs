@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::mailbox::answer::Outcome;
 use crate::mailbox::post::Receipt;
 use crate::mailbox::{Answer, AnswerValue};
-use crate::surface::program::{self, Common};
+use crate::surface::args::common::Common;
+use crate::surface::program;
 use crate::text;
 
 /// The receipt: `QUESTION_POSTED:ID`.

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::agent::definitions::agent_file::{Agent, Finding, Level, Scope};
 use crate::agent::definitions::catalog::Catalog;
 use crate::error::{Error, IoContext, Result};
-use crate::surface::args::askbox::{Agents, WhatOfAgents};
-use crate::surface::ask_answer::show;
+use crate::surface::args::askbox_args::{Agents, WhatOfAgents};
 use crate::surface::program;
+use crate::surface::terminal::columns;
 use crate::text;
 
 /// The longest description that is printed, in bytes. A model pays for a description in every request.
@@ -46,7 +46,7 @@ fn list(catalog: &Catalog, as_json: bool) -> Result<u8> {
             ]
         };
         let rows: Vec<_> = catalog.agents.iter().map(row).collect();
-        program::print_words(&show::table(["NAME", "MODEL", "TOOLS", "SCOPE", "DESCRIPTION"], &rows))?;
+        program::print_words(&columns::table(["NAME", "MODEL", "TOOLS", "SCOPE", "DESCRIPTION"], &rows))?;
     }
     Ok(status(catalog))
 }

@@ -2,14 +2,14 @@
 
 use crate::error::Result;
 use crate::gc::{self, Policy, Report};
-use crate::surface::args::askbox::Gc;
+use crate::surface::args::askbox_args::Gc;
 use crate::surface::program;
 use crate::{config, time};
 
 /// Prunes and tells.
 pub fn run(args: &Gc) -> Result<u8> {
-    let keep = match &args.keep {
-        Some(keep) => Some(time::parse_duration(keep, "keep").map_err(|e| program::of_flag("--keep", e))?),
+    let keep = match args.keep {
+        Some(keep) => Some(keep),
         None => config::load()?.config.history.keep.map(|span| span.0),
     };
     let report = gc::run(&args.common.open()?, Policy { keep, dry_run: args.dry_run })?;

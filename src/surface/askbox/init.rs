@@ -11,17 +11,17 @@ use clap::{Command, CommandFactory};
 use crate::config;
 use crate::disk::{self, Placed};
 use crate::error::{Error, IoContext, Result};
-use crate::surface::args::ask_answer::AskAnswer;
-use crate::surface::args::ask_post::AskPost;
-use crate::surface::args::askbox::{Askbox, Init};
-use crate::surface::args::checkpoint::Checkpoint;
+use crate::surface::args::ask_answer_args::AskAnswer;
+use crate::surface::args::ask_post_args::AskPost;
+use crate::surface::args::askbox_args::{Askbox, Init};
+use crate::surface::args::checkpoint_args::Checkpoint;
 use crate::surface::askbox::service_files;
 use crate::surface::program;
 
 /// The five programs.
 #[must_use]
 pub fn programs() -> [Command; 5] {
-    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), args::relaunch::Args::command(), Askbox::command()]
+    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), args::relaunch_args::Args::command(), Askbox::command()]
 }
 
 /// Does what the flags say.

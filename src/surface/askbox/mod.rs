@@ -9,4 +9,4 @@ pub mod init;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod service_files;
-pub mod tree;
+pub mod tree_view;

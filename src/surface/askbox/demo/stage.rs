@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::error::{Error, IoContext, Result};
 use crate::surface::askbox::demo::agent;
@@ -114,4 +114,9 @@ fn check(path: &Path, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::failed(format!("{} is `{}`, not `{expected}`", path.display(), crate::text::excerpt(&found, 60)), hint))
+}
+
+/// An error where a program of the demo failed.
+pub fn succeeded(status: ExitStatus, what: &str) -> Result<()> {
+    if status.success() { Ok(()) } else { Err(Error::failed(format!("{what} failed ({status})"), "see its words above")) }
 }

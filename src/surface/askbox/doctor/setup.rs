@@ -6,58 +6,63 @@ use std::path::Path;
 use crate::config;
 use crate::error::Error;
 use crate::run::process::launch;
-use crate::surface::askbox::doctor::{Ward, edit, problem, word};
+use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
-pub(crate) fn look(ward: &mut Ward, unreadable: Option<&Error>) {
-    configuration(ward, unreadable);
-    runners(ward);
-    folders(ward);
-    programs(ward);
+pub(super) fn look(checkup: &mut Checkup, unreadable: Option<&Error>) {
+    configuration(checkup, unreadable);
+    runners(checkup);
+    folders(checkup);
+    programs(checkup);
 }
 
-fn configuration(ward: &mut Ward, unreadable: Option<&Error>) {
+fn configuration(checkup: &mut Checkup, unreadable: Option<&Error>) {
     let Some(path) = config::location() else { return };
     let shown = path.display().to_string();
     if let Some(error) = unreadable {
         let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
-        ward.find("config", &shown, problem(error), mend);
+        checkup.report("config", &shown, problem(error), mend);
     }
     // What is executed stands in it.
     if let Ok(meta) = path.metadata() {
         let mode = meta.permissions().mode() & 0o777;
         if mode & 0o022 != 0 {
             let said = format!("others may write it (mode {mode:04o}), and so choose what is executed");
-            ward.find("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
+            checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
         }
         let me = rustix::process::geteuid().as_raw();
         if meta.uid() != me && meta.uid() != 0 {
-            ward.find("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(&path)));
+            checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(&path)));
         }
     }
 }
 
-fn runners(ward: &mut Ward) {
+fn runners(checkup: &mut Checkup) {
     let place = config::location().unwrap_or_default();
-    match ward.config.runner(None) {
+    match checkup.config.runner(None) {
         Ok((name, runner)) => {
             if let Err(error) = launch::find(Path::new(&runner.program)) {
                 let mend = if runner.program == "claude" { "npm install -g @anthropic-ai/claude-code".to_owned() } else { edit(&place) };
-                ward.find("no_runner", format!("runner.{name}.program"), problem(&error), mend);
+                checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
             }
         }
-        Err(error) => ward.find("config", "runner.default", problem(&error), edit(&place)),
+        Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
     }
-    if let Some(program) = ward.config.notify.command.first().cloned()
+    if let Some(program) = checkup.config.notify.command.first().cloned()
         && launch::find(Path::new(&program)).is_err()
     {
-        ward.find("no_notifier", "notify.command", format!("there is no program `{program}`: nobody is told of questions"), edit(&place));
+        checkup.report(
+            "no_notifier",
+            "notify.command",
+            format!("there is no program `{program}`: nobody is told of questions"),
+            edit(&place),
+        );
     }
 }
 
-fn folders(ward: &mut Ward) {
-    let relaunch = &ward.config.relaunch;
+fn folders(checkup: &mut Checkup) {
+    let relaunch = &checkup.config.relaunch;
     let named = relaunch
         .cwd_roots
         .iter()
@@ -65,17 +70,17 @@ fn folders(ward: &mut Ward) {
         .chain(relaunch.config_dirs.iter().map(|p| ("relaunch.config_dirs", p)));
     let missing: Vec<_> = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone())).collect();
     for (key, path) in missing {
-        ward.find("no_folder", key, format!("there is no folder {}", path.display()), format!("mkdir -p {}", word(&path)));
+        checkup.report("no_folder", key, format!("there is no folder {}", path.display()), format!("mkdir -p {}", word(&path)));
     }
 }
 
 /// Relaunched agents find the small programs beside `relaunch`; everybody else finds them on PATH.
-fn programs(ward: &mut Ward) {
+fn programs(checkup: &mut Checkup) {
     let own = std::env::current_exe().ok().and_then(|p| p.parent().map(Path::to_path_buf)).unwrap_or_default();
     for name in PROGRAMS {
         if launch::find(&own.join(name)).is_err() && launch::find(Path::new(name)).is_err() {
             let said = format!("is neither in {} nor on PATH", own.display());
-            ward.find("no_program", name, said, "cargo install --locked --path .");
+            checkup.report("no_program", name, said, "cargo install --locked --path .");
         }
     }
 }

@@ -10,12 +10,11 @@ use crate::mailbox::documents::question::Closed;
 use crate::mailbox::documents::workflow;
 use crate::mailbox::{Folder, Mailbox, close, intake, list};
 use crate::run::view::status;
-use crate::surface::askbox::doctor::rounds::{AT_ONCE, PATIENCE, age, unreadable};
-use crate::surface::askbox::doctor::{Ward, word};
+use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use crate::time;
 
-pub(crate) fn look(ward: &mut Ward) {
-    let Some(mailbox) = ward.mailbox.clone() else { return };
+pub(super) fn look(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
     let mut parents = awaits::parents(&mailbox).unwrap_or_default();
     parents.sort();
     for parent in &parents {
@@ -26,14 +25,14 @@ pub(crate) fn look(ward: &mut Ward) {
             let path = path(&mailbox, parent, child);
             match awaits::read(&mailbox, parent, child) {
                 Ok(wait) => waits.extend(wait.map(|d| (path, d.typed))),
-                Err(error) => unreadable(ward, &path, &error),
+                Err(error) => checkup.report_unreadable(&path, &error),
             }
         }
-        waits.retain(|(path, wait)| !is_stale(ward, &mailbox, path, wait));
+        waits.retain(|(path, wait)| !is_stale(checkup, &mailbox, path, wait));
         let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
         // While one of them cannot be read, it is that one that holds it up.
         if waits.len() == children.len() {
-            unwoken(ward, &mailbox, parent, &waits);
+            unwoken(checkup, &mailbox, parent, &waits);
         }
     }
 }
@@ -43,7 +42,7 @@ fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
 }
 
 /// A wait that nobody needs.
-fn is_stale(ward: &mut Ward, mailbox: &Mailbox, path: &Path, wait: &Await) -> bool {
+fn is_stale(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, wait: &Await) -> bool {
     let (parent, child) = (&wait.parent, &wait.child);
     let told = wait.told_by.map(|question| RoundId { workflow: parent.clone(), question });
     let newest = close::latest_round(mailbox, parent).map(|f| f.document.typed.closed.map(|c| c.state));
@@ -51,14 +50,14 @@ fn is_stale(ward: &mut Ward, mailbox: &Mailbox, path: &Path, wait: &Await) -> bo
         ("half_done", format!("{parent} has been told how {child} ended, and is still noted as waiting for it"))
     } else if newest.is_none() && matches!(workflow::read(mailbox, parent), Ok(None)) {
         ("stale_wait", format!("nothing is known of {parent}, which is to be told how {child} ends"))
-    } else if newest == Some(Some(Closed::Dropped)) && !ward.watcher {
+    } else if newest == Some(Some(Closed::Dropped)) && !checkup.watcher {
         ("stale_wait", format!("{parent} was given up, and is still noted as waiting for {child}"))
     } else if is_first_of_ring(mailbox, parent, child) {
         ("stale_wait", format!("{parent} waits for {child}, and {child} for {parent}, directly or through others: neither is ever woken"))
     } else {
         return false;
     };
-    ward.find(kind, ward.shown(path), said, format!("rm {}", word(path)));
+    checkup.report(kind, checkup.shown(path), said, format!("rm {}", word(path)));
     true
 }
 
@@ -81,7 +80,7 @@ fn waited_for(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> 
 }
 
 /// What it waits for is over, it could be told, and nobody tells it.
-fn unwoken(ward: &mut Ward, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Await]) {
+fn unwoken(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Await]) {
     let open = [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, parent).exists())
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *parent));
     if open || waits.is_empty() || waits.iter().any(|w| awaits::is_held(mailbox, parent, &w.child).unwrap_or(true)) {
@@ -90,14 +89,14 @@ fn unwoken(ward: &mut Ward, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Awa
     let over: Vec<_> = waits.iter().filter_map(|w| Some((w, how(mailbox, w)?))).collect();
     let enough = over.len() == waits.len() || over.iter().any(|(w, _)| w.join == Join::Any);
     let since = over.iter().map(|(_, (_, since))| *since).min().unwrap_or_default();
-    if !enough || since < if ward.watcher { PATIENCE } else { AT_ONCE } {
+    if !enough || since < if checkup.watcher { PATIENCE } else { AT_ONCE } {
         return;
     }
     let words: Vec<_> = over.iter().map(|(w, (how, _))| format!("{} {how}", w.child)).collect();
     // It does by itself what a watcher would do; where one is there and does not, another one helps.
-    let mend = if ward.watcher { ward.command("relaunch watch") } else { ward.command(&format!("relaunch resume {parent}")) };
+    let mend = if checkup.watcher { checkup.command("relaunch watch") } else { checkup.command(&format!("relaunch resume {parent}")) };
     let said = format!("what it waits for is over since {} ({}), and nobody tells it", time::human(since), words.join(", "));
-    ward.find("unwoken", parent.as_str(), said, mend);
+    checkup.report("unwoken", parent.as_str(), said, mend);
 }
 
 /// How the child of a wait ended, and how long ago.

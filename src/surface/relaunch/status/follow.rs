@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{self, Status};
-use crate::surface::live::{self, Picture};
 use crate::surface::relaunch::status::table;
+use crate::surface::terminal::live_view::{self, Picture};
 
 struct Table<'a> {
     mailbox: &'a Mailbox,
@@ -34,11 +34,11 @@ impl Picture for Table<'_> {
     }
 
     fn is_same(one: &Status, other: &Status) -> bool {
-        live::is_same(one, other)
+        live_view::is_same(one, other)
     }
 }
 
 /// Shows one workflow, or all that are not over, until Ctrl-C.
 pub fn follow(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    live::follow(mailbox, &Table { mailbox, workflow }, json)
+    live_view::follow(mailbox, &Table { mailbox, workflow }, json)
 }

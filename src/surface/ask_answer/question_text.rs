@@ -1,44 +1,13 @@
 //! Documents as words for people. Whoever prints them takes out what could drive a terminal.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use crate::mailbox::close::Found;
-use crate::mailbox::documents::checkpoint::{self, CheckpointDocument};
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{Answer, Folder, Question};
+use crate::surface::terminal::columns::{padded, width};
 use crate::text::{excerpt, one_line};
 use crate::time::{self, Time};
-
-/// Columns as wide as they must be, the last one as long as it is. Empty without rows.
-#[must_use]
-pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut lines: Vec<[String; N]> = vec![head.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| row.clone().map(|cell| one_line(&cell))));
-    let widths: Vec<usize> = (0..N).map(|n| lines.iter().map(|l| l[n].chars().count()).max().unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in lines {
-        for (n, cell) in line.iter().enumerate() {
-            out.push_str(cell);
-            if n + 1 < N {
-                out.extend(std::iter::repeat_n(' ', widths[n] - cell.chars().count() + 2));
-            }
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-    }
-    out
-}
-
-/// How long ago a file was changed.
-#[must_use]
-pub fn age_of(path: &Path) -> String {
-    let changed = path.symlink_metadata().and_then(|m| m.modified());
-    changed.map_or_else(|_| "-".into(), |at| time::human(at.elapsed().unwrap_or_default()))
-}
 
 /// How long ago a question was asked.
 #[must_use]
@@ -84,12 +53,12 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
     }
     let _ = writeln!(out, "{}", part.question.trim_end());
     let _ = writeln!(out, "  Answer: {}", kind(part));
-    let width = part.options.0.iter().map(|c| c.key.chars().count()).max().unwrap_or(0).min(30);
+    let keys = part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30);
     for choice in &part.options.0 {
-        let line = format!("    {:width$}  {}", choice.key, one_line(&choice.description));
+        let line = format!("    {}  {}", padded(&choice.key, keys), one_line(&choice.description));
         let _ = writeln!(out, "{}", line.trim_end());
         for line in choice.preview.iter().flat_map(|p| p.lines()) {
-            let _ = writeln!(out, "    {:width$}  | {line}", "");
+            let _ = writeln!(out, "    {:keys$}  | {line}", "");
         }
     }
     out
@@ -178,45 +147,5 @@ pub fn state(found: &Found) -> String {
         (None, Folder::Running) => "answered; a run has it".into(),
         (None, Folder::Parked) => "answered; all runs failed, it is parked".into(),
         (None, folder) => folder.name().into(),
-    }
-}
-
-/// A checkpoint for people.
-#[must_use]
-pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
-    let checkpoint = &document.typed;
-    let mut out = String::new();
-    let mut line = |name: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = writeln!(out, "{name:<12}  {}", value.trim_end().replace('\n', "\n              "));
-        }
-    };
-    line("workflow", checkpoint.workflow_id.as_ref().map_or("", |w| w.as_str()));
-    line("type", checkpoint.workflow_type.as_deref().unwrap_or_default());
-    line("step", checkpoint.current_step.as_deref().unwrap_or_default());
-    line("done", &checkpoint.completed_steps.join(", "));
-    line("to come", &checkpoint.pending_steps.join(", "));
-    for (key, value) in &checkpoint.files {
-        line("file", &format!("{key} = {}", checkpoint::bare(value)));
-    }
-    for (key, value) in &checkpoint.state_variables {
-        line("state", &format!("{key} = {}", checkpoint::bare(value)));
-    }
-    line("context", checkpoint.context.as_deref().unwrap_or_default());
-    line("next action", checkpoint.next_action.as_deref().unwrap_or_default());
-    line("answer", &checkpoint.user_answer.as_ref().map(checkpoint::bare).unwrap_or_default());
-    line("file name", &path.display().to_string());
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_lines_up_and_loses_control_characters() {
-        let rows = [["a".to_owned(), "x\x1b[31m".to_owned()], ["long".to_owned(), "y\nz".to_owned()]];
-        assert_eq!(table(["ID", "TEXT"], &rows), "ID    TEXT\na     x[31m\nlong  y z\n");
-        assert_eq!(table(["ID", "TEXT"], &[]), "");
     }
 }

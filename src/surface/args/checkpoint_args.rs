@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::surface::program::{Common, EXIT_CODES};
+use crate::id::WorkflowId;
+use crate::surface::args::common::{Common, EXIT_CODES};
+use crate::surface::args::values;
 
 /// Save and read the state that a fresh process resumes from
 ///
@@ -48,7 +50,7 @@ pub enum Command {
     #[command(verbatim_doc_comment)]
     Get {
         /// Whose checkpoint
-        id: String,
+        id: WorkflowId,
         /// Such as user_answer, files.backup or completed_steps.0
         field: String,
     },
@@ -58,7 +60,7 @@ pub enum Command {
     #[command(verbatim_doc_comment)]
     Set {
         /// Whose checkpoint
-        id: String,
+        id: WorkflowId,
         /// A dotted path such as state_variables.branch
         field: String,
         /// The value; `-` reads it from standard input; one that begins with - follows `--`
@@ -74,14 +76,14 @@ pub enum Command {
     #[command(verbatim_doc_comment)]
     Step {
         /// Whose checkpoint
-        id: String,
+        id: WorkflowId,
         /// The step that begins
         name: String,
     },
     /// Show a checkpoint to a human, or its document with --json
     Show {
         /// Whose checkpoint
-        id: Option<String>,
+        id: Option<WorkflowId>,
     },
     /// Print shell assignments for `eval`: every value one quoted word
     ///
@@ -94,9 +96,9 @@ pub enum Command {
     #[command(verbatim_doc_comment)]
     Env {
         /// Whose checkpoint
-        id: Option<String>,
+        id: Option<WorkflowId>,
         /// What every name begins with, such as CP_
-        #[arg(long, value_name = "P", default_value = "", hide_default_value = true)]
+        #[arg(long, value_name = "P", default_value = "", hide_default_value = true, value_parser = values::variable_prefix)]
         prefix: String,
     },
     /// Print where the checkpoint lies, or would lie
@@ -105,7 +107,7 @@ pub enum Command {
     #[command(verbatim_doc_comment)]
     Path {
         /// Whose checkpoint
-        id: Option<String>,
+        id: Option<WorkflowId>,
     },
     /// Check a checkpoint; what holds a slash or is a file is a path, else an id
     ///
@@ -120,15 +122,15 @@ pub enum Command {
     /// Remove a checkpoint
     Rm {
         /// Whose checkpoint
-        id: String,
+        id: WorkflowId,
     },
 }
 
 #[allow(missing_docs)]
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct Save {
     /// Whose checkpoint; otherwise $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID
-    pub id: Option<String>,
+    pub id: Option<WorkflowId>,
     /// Read JSON from this file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -142,11 +144,11 @@ pub struct Save {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub pending: Vec<String>,
     /// A file the next process needs; repeat it for each
-    #[arg(long, value_name = "KEY=PATH")]
-    pub file_ref: Vec<String>,
+    #[arg(long, value_name = "KEY=PATH", value_parser = values::pair)]
+    pub file_ref: Vec<(String, String)>,
     /// Something to remember; repeat it for each
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub state: Vec<String>,
+    #[arg(long, value_name = "KEY=VALUE", value_parser = values::pair)]
+    pub state: Vec<(String, String)>,
     /// Where the work stands, in words
     #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
@@ -163,7 +165,7 @@ impl Save {
     #[must_use]
     pub fn has_fields(&self) -> bool {
         let texts = [&self.step, &self.context, &self.next_action, &self.kind];
-        let lists = [&self.completed, &self.pending, &self.file_ref, &self.state];
-        texts.iter().any(|t| t.is_some()) || lists.iter().any(|l| !l.is_empty())
+        let (lists, pairs) = ([&self.completed, &self.pending], [&self.file_ref, &self.state]);
+        texts.iter().any(|t| t.is_some()) || lists.iter().any(|l| !l.is_empty()) || pairs.iter().any(|p| !p.is_empty())
     }
 }

@@ -1,10 +1,15 @@
 //! `ask-post`'s arguments.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 
-use crate::surface::program::{Common, EXIT_CODES};
+use crate::id::WorkflowId;
+use crate::mailbox::documents::options::Choice;
+use crate::mailbox::documents::question::{Kind, OnExpiry};
+use crate::surface::args::common::{Common, EXIT_CODES};
+use crate::surface::args::values;
 
 /// Leave a question for the user and exit; the answer comes to a later process
 ///
@@ -22,7 +27,7 @@ use crate::surface::program::{Common, EXIT_CODES};
 ///
 /// The same question again is a no-op with the same receipt; another one while the first is pending
 /// is a conflict.
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 #[command(verbatim_doc_comment, name = "ask-post", version, after_help = EXIT_CODES, group = clap::ArgGroup::new("content").required(true).args(["question", "file"]))]
 pub struct AskPost {
     /// The question, for a human; `-` reads it from standard input
@@ -32,7 +37,7 @@ pub struct AskPost {
     ///
     /// 1 to 128 of A-Z a-z 0-9 . _ - , starting with a letter or digit.
     #[arg(verbatim_doc_comment, short, long, value_name = "ID")]
-    pub workflow: Option<String>,
+    pub workflow: Option<WorkflowId>,
 
     /// An option; repeat it for each
     ///
@@ -40,16 +45,16 @@ pub struct AskPost {
     /// Free text is allowed beside the options unless --no-free-text says not.
     ///
     ///   $ ask-post 'Which database?' -o pg='PostgreSQL, as in staging' -o sqlite='One file'
-    #[arg(verbatim_doc_comment, short, long = "option", value_name = "KEY=DESCRIPTION")]
-    pub option: Vec<String>,
+    #[arg(verbatim_doc_comment, short, long = "option", value_name = "KEY=DESCRIPTION", value_parser = values::option)]
+    pub option: Vec<Choice>,
 
     /// The checkpoint that the next process resumes from; otherwise the one that `checkpoint save` wrote
     #[arg(short, long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
     /// What kind of answer is asked for; otherwise a choice where there are options, else text
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = ["choice", "multi_choice", "yes_no", "text", "number"])]
-    pub kind: Option<String>,
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    pub kind: Option<Kind>,
 
     /// When the wait ends, such as 90s, 2h or 3d
     ///
@@ -57,20 +62,20 @@ pub struct AskPost {
     /// open and is marked overdue.
     ///
     ///   $ ask-post 'Deploy tonight?' -t yes_no --timeout 2h --default no
-    #[arg(verbatim_doc_comment, long, value_name = "DURATION")]
-    pub timeout: Option<String>,
+    #[arg(verbatim_doc_comment, long, value_name = "DURATION", value_parser = values::duration)]
+    pub timeout: Option<Duration>,
 
     /// The answer that applies when nobody answered in time; recorded as such
     #[arg(long, value_name = "ANSWER", requires = "timeout")]
     pub default: Option<String>,
 
     /// What happens when nobody answered in time; `default` where there is a --default, else `keep`
-    #[arg(long, value_name = "WHAT", value_parser = ["keep", "default", "cancel"], requires = "timeout")]
-    pub on_expiry: Option<String>,
+    #[arg(long, value_name = "WHAT", requires = "timeout")]
+    pub on_expiry: Option<OnExpiry>,
 
     /// How often the human is reminded, such as 4h
-    #[arg(long, value_name = "DURATION")]
-    pub remind_every: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    pub remind_every: Option<Duration>,
 
     /// Larger comes first in the inbox; 0 where it is not given
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -120,8 +125,8 @@ pub struct AskPost {
     /// status is 4.
     ///
     ///   $ answer=$(ask-post 'Which port?' -w web -t number --wait 5m)
-    #[arg(verbatim_doc_comment, long, value_name = "DURATION")]
-    pub wait: Option<String>,
+    #[arg(verbatim_doc_comment, long, value_name = "DURATION", value_parser = values::duration)]
+    pub wait: Option<Duration>,
 
     #[allow(missing_docs)]
     #[command(flatten)]

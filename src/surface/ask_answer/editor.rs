@@ -29,14 +29,6 @@ impl Draft {
     }
 }
 
-/// Keeps a text that could not be given as an answer in a file of its own, and says where.
-#[must_use]
-pub fn keep(text: &str) -> Option<PathBuf> {
-    let mut file = tempfile::Builder::new().prefix("answer-").suffix(".md").tempfile().ok()?;
-    file.write_all(text.as_bytes()).ok()?;
-    file.into_temp_path().keep().ok()
-}
-
 /// Opens the editor on an empty answer with `below` under it as a reminder.
 pub fn write(below: &str, suffix: &str) -> Result<Draft> {
     let folder = std::env::temp_dir();

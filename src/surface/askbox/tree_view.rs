@@ -6,10 +6,12 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::mailbox::awaits::End;
 use crate::run::view::status::{Standing, Status};
-use crate::surface::args::askbox::Tree;
-use crate::surface::live::{self, Picture};
+use crate::surface::args::askbox_args::Tree;
 use crate::surface::program;
 use crate::surface::relaunch::status::{queue_state, table};
+use crate::surface::terminal::columns;
+use crate::surface::terminal::live_view::{self, Picture};
+use crate::surface::terminal::screen;
 use crate::{text, time};
 
 /// Levels that are drawn; what lies deeper says how deep.
@@ -26,8 +28,7 @@ struct Forest<'a> {
 
 /// Shows the trees, once or until Ctrl-C.
 pub fn run(args: &Tree) -> Result<u8> {
-    let id = args.id.as_deref().map(program::workflow).transpose()?;
-    let which = match &id {
+    let which = match &args.id {
         Some(id) => Which::Below(id),
         None if args.all => Which::All,
         None => Which::Open,
@@ -35,13 +36,13 @@ pub fn run(args: &Tree) -> Result<u8> {
     let mailbox = args.common.open()?;
     let forest = Forest { mailbox: &mailbox, which };
     if args.follow {
-        return live::follow(&mailbox, &forest, args.common.json);
+        return live_view::follow(&mailbox, &forest, args.common.json);
     }
     let nodes = forest.look()?;
     if args.common.json {
         nodes.iter().try_for_each(program::print_json)?;
     } else {
-        program::print_words(&forest.words(&nodes, live::size().map(|(_, columns)| columns)))?;
+        program::print_words(&forest.words(&nodes, screen::columns()))?;
     }
     Ok(0)
 }
@@ -72,7 +73,7 @@ impl Picture for Forest<'_> {
             let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
             let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", word(node), branch.own, node.status.workflow_id);
             let said = said(node);
-            let used = line.chars().count() + 2;
+            let used = columns::width(&line) + 2;
             match columns {
                 _ if said.is_empty() => out.push_str(&cut(&line, columns)),
                 Some(columns) if columns < used + ROOM => {
@@ -92,7 +93,7 @@ impl Picture for Forest<'_> {
 
     fn is_same(one: &Node, other: &Node) -> bool {
         let place = |n: &Node| (n.parent.clone(), n.depth, n.in_ring, n.outcome);
-        live::is_same(&one.status, &other.status) && place(one) == place(other) && one.tree_cost_usd == other.tree_cost_usd
+        live_view::is_same(&one.status, &other.status) && place(one) == place(other) && one.tree_cost_usd == other.tree_cost_usd
     }
 }
 
@@ -102,8 +103,7 @@ fn word(node: &Node) -> &'static str {
 }
 
 fn cut(line: &str, columns: Option<usize>) -> String {
-    columns
-        .map_or_else(|| line.to_owned(), |columns| text::excerpt(line, if line.chars().count() > columns { columns - 1 } else { columns }))
+    columns.map_or_else(|| line.to_owned(), |columns| columns::cut(line, columns))
 }
 
 /// What there is to say of it: the reply, the question, what it does, why.

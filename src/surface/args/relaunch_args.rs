@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::surface::program::Common;
+use crate::surface::args::common::Common;
 
 /// Relaunches agents whose questions were answered, each once.
 #[derive(Debug, Parser)]

@@ -1,4 +1,4 @@
-//! What `checkpoint save` saves.
+//! `checkpoint save`: a checkpoint from flags, a file or standard input.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::mailbox::documents::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
-use crate::surface::args::checkpoint::Save;
+use crate::surface::args::checkpoint_args::Save;
 use crate::surface::program;
-use crate::text;
 
 /// The flags, on top of a file or standard input where there are no flags.
 pub fn content(save: &Save) -> Result<Vec<u8>> {
@@ -32,29 +31,20 @@ pub fn content(save: &Save) -> Result<Vec<u8>> {
         text(&save.kind, &mut fields.workflow_type);
         fields.completed_steps.extend(save.completed.iter().cloned());
         fields.pending_steps.extend(save.pending.iter().cloned());
-        put_pairs("--file-ref", &save.file_ref, &mut fields.files)?;
+        put(&save.file_ref, &mut fields.files);
         // The next process may run elsewhere.
         for value in fields.files.values_mut() {
             if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
                 *value = absolute.display().to_string().into();
             }
         }
-        put_pairs("--state", &save.state, &mut fields.state_variables)?;
+        put(&save.state, &mut fields.state_variables);
         document.update()?;
         base = document.to_bytes();
     }
     Ok(base)
 }
 
-fn put_pairs(flag: &str, pairs: &[String], into: &mut Map<String, Value>) -> Result<()> {
-    for pair in pairs {
-        match pair.split_once('=') {
-            Some((key, value)) if !key.is_empty() => drop(into.insert(key.into(), value.into())),
-            _ => {
-                let shown = text::excerpt(pair, 40);
-                return Err(Error::usage(format!("{flag}: `{shown}` is no KEY=VALUE"), format!("write it as {flag} KEY=VALUE")));
-            }
-        }
-    }
-    Ok(())
+fn put(pairs: &[(String, String)], into: &mut Map<String, Value>) {
+    into.extend(pairs.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
 }

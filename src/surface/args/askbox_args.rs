@@ -1,10 +1,13 @@
 //! `askbox`'s arguments.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::surface::program::{Common, EXIT_CODES};
+use crate::id::WorkflowId;
+use crate::surface::args::common::{Common, EXIT_CODES};
+use crate::surface::args::values;
 
 /// Try askbox, set it up, look at its trees of workflows, find what is wrong with it, and prune its history
 ///
@@ -166,8 +169,8 @@ pub struct Demo {
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// After how long an unanswered question is stale, such as 12h or 3d
-    #[arg(long, value_name = "DURATION", default_value = "7d")]
-    pub stale: String,
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = values::duration)]
+    pub stale: Duration,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
@@ -177,7 +180,7 @@ pub struct Doctor {
 #[derive(Debug, Args)]
 pub struct Tree {
     /// The workflow to show, with everything below it
-    pub id: Option<String>,
+    pub id: Option<WorkflowId>,
     /// Trees that are over as well
     #[arg(long, conflicts_with = "id")]
     pub all: bool,
@@ -193,8 +196,8 @@ pub struct Tree {
 #[derive(Debug, Args)]
 pub struct Gc {
     /// How long what is over is kept, such as 30d; otherwise history.keep
-    #[arg(long, value_name = "DURATION")]
-    pub keep: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    pub keep: Option<Duration>,
     /// Say what would go, and leave it there
     #[arg(long)]
     pub dry_run: bool,

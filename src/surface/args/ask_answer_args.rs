@@ -1,11 +1,12 @@
 //! `ask-answer`'s arguments.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::surface::program::{Common, EXIT_CODES};
+use crate::id::{QuestionId, WorkflowId};
+use crate::surface::args::common::{Common, EXIT_CODES};
+use crate::surface::args::values;
 
 /// Answer the questions that agents left
 ///
@@ -32,9 +33,7 @@ use crate::surface::program::{Common, EXIT_CODES};
     name = "ask-answer",
     version,
     after_help = EXIT_CODES,
-    args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
-    verbatim_doc_comment,
     override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer"
 )]
 pub struct AskAnswer {
@@ -50,27 +49,29 @@ pub struct AskAnswer {
 }
 
 #[allow(missing_docs)]
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct Reply {
-    /// Whose question
-    pub id: Option<String>,
-    /// The answer; `-` reads it from standard input, without its last newline; one that begins with - follows `--`
-    #[arg(allow_negative_numbers = true)]
-    pub answer: Vec<String>,
+    // One argument for both: clap takes a command's name for a command only before the first value.
+    /// The workflow whose question it is, and the answer
+    ///
+    /// The answer `-` is read from standard input, without its last newline. An answer that begins
+    /// with - follows `--`.
+    #[arg(verbatim_doc_comment, value_names = ["ID", "ANSWER"], num_args = 1.., allow_negative_numbers = true)]
+    pub words: Vec<String>,
     /// Read the answer as JSON from a file; `-` is standard input
     ///
     /// Text, a list (multi_choice), an object by question id (several questions), or what
     /// Claude Code's AskUserQuestion gave back ({"answers": {…}, "annotations": {…}}).
     ///
     ///   $ ask-answer docs-42 --file result.json
-    #[arg(verbatim_doc_comment, short, long, value_name = "FILE", conflicts_with = "answer")]
+    #[arg(verbatim_doc_comment, short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Who answers; otherwise $USER
     #[arg(long, value_name = "NAME", global = true)]
     pub by: Option<String>,
     /// Answer this round only, not a newer question of the same workflow
-    #[arg(long, value_name = "QUESTION_ID")]
-    pub round: Option<String>,
+    #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
+    pub round: Option<QuestionId>,
     /// Words for the agent beside the answer
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
@@ -84,28 +85,28 @@ pub enum Command {
     /// Show a workflow's question, or how its last one ended
     Show {
         /// Whose question
-        id: String,
+        id: WorkflowId,
         /// `ask-user-question` prints the input for Claude Code's AskUserQuestion
         ///
         ///   $ ask-answer show docs-42 --format ask-user-question
-        #[arg(verbatim_doc_comment, long, value_name = "FORMAT", value_parser = ["text", "json", "ask-user-question"], conflicts_with = "json")]
-        format: Option<String>,
+        #[arg(verbatim_doc_comment, long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
+        format: Option<Format>,
     },
     /// Refuse to answer; the agent is told so, and goes on without
     Decline {
         /// Whose question
-        id: String,
+        id: WorkflowId,
         /// Why, for the agent
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
         /// Decline this round only
-        #[arg(long, value_name = "QUESTION_ID")]
-        round: Option<String>,
+        #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
+        round: Option<QuestionId>,
     },
     /// Take a question back; no agent is started
     Cancel {
         /// Whose question
-        id: String,
+        id: WorkflowId,
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
@@ -116,57 +117,42 @@ pub enum Command {
     /// Write a long answer in $VISUAL or $EDITOR
     Edit {
         /// Whose question
-        id: String,
+        id: WorkflowId,
     },
 }
 
-impl AskAnswer {
-    pub(super) const WORDS: [&str; 5] = ["list", "show", "decline", "cancel", "edit"];
-    const WITH_VALUE: [&str; 6] = ["--mailbox", "--file", "-f", "--by", "--round", "--note"];
-
-    /// Brings a subcommand's name to the front, so that `--mailbox DIR list` is the list, while in `ID list` and `-- list x`
-    /// the word is an answer and an id.
-    #[must_use]
-    pub fn arrange(mut args: Vec<OsString>) -> Vec<OsString> {
-        let mut n = 1;
-        while let Some(arg) = args.get(n).and_then(|a| a.to_str()) {
-            match arg {
-                "--" => break,
-                flag if Self::WITH_VALUE.contains(&flag) => n += 2,
-                flag if flag.starts_with('-') => n += 1,
-                word => {
-                    if Self::WORDS.contains(&word) {
-                        args[1..=n].rotate_right(1);
-                    }
-                    break;
-                }
-            }
-        }
-        args
-    }
+/// How `ask-answer show` prints a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The question's state and document
+    Json,
+    /// The input for Claude Code's AskUserQuestion
+    AskUserQuestion,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parse(line: &str) -> AskAnswer {
+        AskAnswer::parse_from(std::iter::once("ask-answer").chain(line.split(' ')))
+    }
+
     #[test]
-    fn a_subcommand_is_one_only_in_the_first_place() {
-        let arrange = |words: &str| {
-            let args = std::iter::once("ask-answer").chain(words.split(' ')).map(OsString::from).collect();
-            let out: Vec<_> = AskAnswer::arrange(args).into_iter().skip(1).map(|a| a.into_string().unwrap()).collect();
-            out.join(" ")
-        };
-        assert_eq!(arrange("--mailbox list list --json"), "list --mailbox list --json");
-        assert_eq!(arrange("--json show x"), "show --json x");
-        assert_eq!(arrange("wf list"), "wf list");
-        assert_eq!(arrange("-- list x"), "-- list x");
-        let parsed = AskAnswer::parse_from(["ask-answer", "wf", "list"]);
-        assert!(parsed.command.is_none() && parsed.reply.answer == ["list"]);
-        let parsed = AskAnswer::parse_from(["ask-answer", "--", "list", "x"]);
-        assert!(parsed.command.is_none() && parsed.reply.id.as_deref() == Some("list"));
-        let parsed = AskAnswer::parse_from(["ask-answer", "wf", "-1.5", "--by", "bob"]);
-        assert!(parsed.reply.answer == ["-1.5"] && parsed.reply.by.as_deref() == Some("bob"));
-        assert!(matches!(AskAnswer::parse_from(["ask-answer", "list", "--mailbox", "m"]).command, Some(Command::List)));
+    fn a_command_is_one_only_before_the_first_word() {
+        for line in ["--mailbox list list --json", "list --mailbox m", "--json list"] {
+            assert!(
+                matches!(parse(line), AskAnswer { command: Some(Command::List), reply: Reply { words, .. }, .. } if words.is_empty()),
+                "{line}"
+            );
+        }
+        for (line, words) in [("wf list", ["wf", "list"]), ("-- list x", ["list", "x"]), ("wf --by bob -- list", ["wf", "list"])] {
+            let parsed = parse(line);
+            assert!(parsed.command.is_none() && parsed.reply.words == words, "{line}: {parsed:?}");
+        }
+        let parsed = parse("wf -1.5 --by bob");
+        assert!(parsed.reply.words == ["wf", "-1.5"] && parsed.reply.by.as_deref() == Some("bob"));
     }
 }

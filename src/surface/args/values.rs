@@ -1,0 +1,87 @@
+//! Values of arguments that are not plain text, as clap's value parsers.
+//!
+//! An error of a parser reaches the user as it is, with its own hint and exit status: see `program::main`.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use crate::error::{Error, Result};
+use crate::id::QuestionId;
+use crate::mailbox::documents::options::Choice;
+use crate::mailbox::documents::question::{Kind, OnExpiry};
+use crate::{text, time};
+
+/// A duration such as `90s`, `2h` or `3d`.
+pub fn duration(text: &str) -> Result<Duration> {
+    time::parse_duration(text, "").map_err(as_usage)
+}
+
+/// The id of a round.
+pub fn question_id(text: &str) -> Result<QuestionId> {
+    text.parse().map_err(as_usage)
+}
+
+/// `KEY=DESCRIPTION`, or a key alone.
+pub fn option(text: &str) -> Result<Choice> {
+    let (key, description) = text.split_once('=').unwrap_or((text, ""));
+    Ok(Choice { key: key.into(), description: description.into(), preview: None })
+}
+
+/// `KEY=VALUE`, with a key that is not empty.
+pub fn pair(text: &str) -> Result<(String, String)> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
+        _ => Err(Error::usage(format!("`{}` is not KEY=VALUE", text::excerpt(text, 40)), "write a name, `=`, and the value")),
+    }
+}
+
+/// The beginning of a shell variable's name; may be empty.
+pub fn variable_prefix(text: &str) -> Result<String> {
+    if text.chars().enumerate().all(|(n, c)| c == '_' || c.is_ascii_alphabetic() || (n > 0 && c.is_ascii_digit())) {
+        return Ok(text.into());
+    }
+    Err(Error::usage(
+        format!("`{}` cannot begin the name of a shell variable", text::excerpt(text, 40)),
+        "use letters, digits and _, and do not start with a digit",
+    ))
+}
+
+/// A value that is not a document: what is wrong with it is a matter of usage.
+fn as_usage(error: Error) -> Error {
+    match error {
+        Error::Invalid { problem, fix, .. } => Error::usage(problem, fix),
+        other => other,
+    }
+}
+
+impl ValueEnum for Kind {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Choice, Self::MultiChoice, Self::YesNo, Self::Text, Self::Number]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Choice => PossibleValue::new("choice").help("One of the options"),
+            Self::MultiChoice => PossibleValue::new("multi_choice").help("Any number of the options"),
+            Self::YesNo => PossibleValue::new("yes_no").help("Yes or no"),
+            Self::Text => PossibleValue::new("text").help("Free text"),
+            Self::Number => PossibleValue::new("number").help("A number"),
+        })
+    }
+}
+
+impl ValueEnum for OnExpiry {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Keep, Self::Default, Self::Cancel]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Keep => PossibleValue::new("keep").help("The question stays open and is marked overdue"),
+            Self::Default => PossibleValue::new("default").help("The answer given with --default applies"),
+            Self::Cancel => PossibleValue::new("cancel").help("The question is cancelled; no agent is started"),
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! The commands of `ask-answer`.
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::chain::whole_tree;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::answer::{self, Accepted};
+use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, close};
+use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
+#[cfg(feature = "inbox")]
+use crate::surface::ask_answer::inbox;
+use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text};
+use crate::surface::program;
+
+const CHANNEL: &str = "ask-answer";
+
+/// Runs `ask-answer`; returns the exit status.
+pub fn run(args: AskAnswer) -> Result<u8> {
+    let by = args.reply.by.clone().unwrap_or_else(program::user);
+    let Some(command) = &args.command else {
+        match args.reply.words.split_first() {
+            None => open_inbox(&args, &by)?,
+            Some((id, words)) => reply(&args, &id.parse()?, words, &by)?,
+        }
+        return Ok(0);
+    };
+    let given = &args.reply;
+    if !given.words.is_empty() || given.file.is_some() || given.note.is_some() || given.round.is_some() {
+        return Err(Error::usage(
+            "a command and an answer are given at once",
+            "leave one of them out; an answer that is also a command's name follows --: ask-answer ID -- list",
+        ));
+    }
+    match command {
+        Command::List => listing::pending(&args.common.open()?, args.common.json)?,
+        Command::Show { id, format } => show(&args, id, *format)?,
+        Command::Decline { id, note, round } => {
+            give(&args, &args.common.open()?, id, *round, Answer::declined(note.clone(), by, CHANNEL))?;
+        }
+        Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree, &by)?,
+        Command::Edit { id } => edit(&args, id, &by)?,
+    }
+    Ok(0)
+}
+
+/// `ask-answer cancel ID`
+fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool, by: &str) -> Result<()> {
+    let mailbox = args.common.open()?;
+    if with_tree {
+        let withdrawn = whole_tree::cancel(&mailbox, id, by, why)?;
+        if args.common.json {
+            return program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}));
+        }
+        let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
+        return program::print_words(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
+    }
+    let round = close::withdraw(&mailbox, id, by, why.map(str::to_owned))?;
+    if args.common.json {
+        return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
+    }
+    program::print_words(&format!("{}: withdrawn; no agent is started\n", round.workflow))
+}
+
+/// `ask-answer ID ANSWER…`
+fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String], by: &str) -> Result<()> {
+    if args.reply.file.is_some() && !words.is_empty() {
+        return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
+    }
+    let mailbox = args.common.open()?;
+    let round = args.reply.round;
+    // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
+    if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
+        let mut given = None;
+        let read = |question: &Question| {
+            let value = answering::from_words(question, words)?;
+            Ok(given.insert(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) }).clone())
+        };
+        let accepted = answer::answer_pending(&mailbox, id, round, read)?;
+        if let (Some(accepted), Some(given)) = (accepted, given) {
+            return acknowledge(args, &accepted, &given);
+        }
+    }
+    reply_to_found(args, &mailbox, id, words, by)
+}
+
+/// An answer that is read from standard input or a file, or that comes after the question was answered.
+fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], by: &str) -> Result<()> {
+    let found = answering::question(mailbox, id)?;
+    let question = &found.document.typed;
+    let mut answer = match &args.reply.file {
+        Some(file) => {
+            let bytes = program::read_input(file, answering::MAX_JSON)?;
+            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| program::in_input(file, e))?
+        }
+        None => Answer::value(answering::from_words(question, words)?, by, CHANNEL),
+    };
+    answer.note = args.reply.note.clone().or(answer.note);
+    // The answer was read for this round, so it must not answer a newer question.
+    give(args, mailbox, id, args.reply.round.or(Some(found.round.question)), answer)
+}
+
+fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer) -> Result<()> {
+    let accepted = answer::answer(mailbox, id, round, reply.clone())?;
+    acknowledge(args, &accepted, &reply)
+}
+
+fn acknowledge(args: &AskAnswer, accepted: &Accepted, reply: &Answer) -> Result<()> {
+    let (id, declined) = (&accepted.round.workflow, reply.value.is_none());
+    if let Some(warning) = &accepted.warning {
+        program::warn(warning);
+    }
+    if args.common.json {
+        return program::print_json(&json!({
+            "state": if declined { "declined" } else { "answered" }, "workflow_id": id, "question_id": accepted.round.question,
+            "value": reply.value.as_ref().map(AnswerValue::to_json), "warning": accepted.warning,
+        }));
+    }
+    program::print_words(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {}\n", answering::in_words(reply)) })
+}
+
+/// `ask-answer show ID`
+fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()> {
+    let found = answering::question(&args.common.open()?, id)?;
+    if format == Some(Format::AskUserQuestion) {
+        let question = &found.document.typed;
+        if question.questions.len() > ask_user::MAX_QUESTIONS {
+            let problem =
+                format!("AskUserQuestion takes {} questions a call, here are {}", ask_user::MAX_QUESTIONS, question.questions.len());
+            program::warn(&format!("{problem}: call it several times and put the answers together"));
+        }
+        return program::print_json(&ask_user::to_input(question));
+    }
+    if args.common.json || format == Some(Format::Json) {
+        let document = String::from_utf8_lossy(&found.document.to_bytes()).into_owned();
+        let document = serde_json::from_str::<Box<RawValue>>(&document).map_err(|e| Error::failed(e.to_string(), "report this"))?;
+        #[derive(serde::Serialize)]
+        struct Shown<'a> {
+            state: &'a str,
+            question_id: QuestionId,
+            document: Box<RawValue>,
+        }
+        return program::print_json(&Shown { state: found.folder.name(), question_id: found.round.question, document });
+    }
+    program::print_words(&question_text::round(&found))
+}
+
+/// `ask-answer edit ID`
+fn edit(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
+    let mailbox = args.common.open()?;
+    let found = answering::question(&mailbox, id)?;
+    if found.document.typed.is_batch() {
+        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
+    }
+    let draft = editor::write(&question_text::round(&found), ".md")?;
+    let reply = Answer::value(AnswerValue::Text(draft.text.clone()), by, CHANNEL);
+    give(args, &mailbox, id, Some(found.round.question), reply).inspect_err(|_| {
+        if let Some(path) = draft.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
+    })
+}
+
+/// Without arguments: the inbox, if a person sits at the terminal.
+fn open_inbox(args: &AskAnswer, by: &str) -> Result<()> {
+    let hint = "see the pending questions: ask-answer list; then: ask-answer ID ANSWER";
+    if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {
+        return Err(Error::usage("no question is named", hint));
+    }
+    if !program::is_interactive() {
+        return Err(Error::usage("no question is named, and this is not a terminal", hint));
+    }
+    #[cfg(feature = "inbox")]
+    return inbox::run(&args.common.open()?, by);
+    #[cfg(not(feature = "inbox"))]
+    {
+        let _ = by;
+        Err(Error::usage("this build has no inbox", hint))
+    }
+}

@@ -1,0 +1,143 @@
+//! Asks for the answer to one question, part by part.
+
+use inquire::validator::Validation;
+use inquire::{MultiSelect, Select};
+use serde_json::Map;
+
+use crate::error::Result;
+use crate::mailbox::AnswerValue;
+use crate::mailbox::close::Found;
+use crate::mailbox::documents::question::{Kind, Part};
+use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, words};
+use crate::surface::ask_answer::question_text;
+use crate::surface::program;
+use crate::surface::terminal::columns::{padded, width};
+use crate::text;
+
+/// Lines of a menu that are shown at once.
+pub(super) const MENU_ROWS: usize = 12;
+const HELP: &str = "↑↓ move, enter choose, type to filter, esc: leave it open, or decline";
+
+/// Asks for every part of the question, one after the other.
+pub(super) fn ask_all(found: &Found) -> Result<Reply<AnswerValue>> {
+    let question = &found.document.typed;
+    let parts = question.parts();
+    if !question.is_batch() {
+        return ask(&parts[0], None, question.workflow_id.as_str());
+    }
+    if !question.question.is_empty() {
+        program::print_words(&format!("{}\n\n", question.question.trim_end()))?;
+    }
+    loop {
+        let mut answers = Map::new();
+        for (n, part) in parts.iter().enumerate() {
+            let place = format!("{} of {}", n + 1, parts.len());
+            match ask(part, Some(&place), question.workflow_id.as_str())? {
+                Reply::Given(value) => drop(answers.insert(part.key(n), value.to_json())),
+                Reply::Skip => return Ok(Reply::Skip),
+                Reply::Decline => return Ok(Reply::Decline),
+                Reply::Quit => return Ok(Reply::Quit),
+            }
+        }
+        let mut summary = String::from("\n");
+        for (key, value) in &answers {
+            let value = AnswerValue::from_json(value.clone()).map(|v| v.to_text()).unwrap_or_default();
+            summary.push_str(&format!("  {}: {}\n", text::excerpt(key, 40), text::excerpt(&value, 100)));
+        }
+        program::print_words(&summary)?;
+        let rows = vec![item("Send these answers", 0), item("Start over", 1), item("Leave it open", 2)];
+        match given(Select::new("All questions are answered", rows).prompt_skippable())? {
+            Reply::Given(Item { value: 0, .. }) => return Ok(Reply::Given(AnswerValue::Batch(answers))),
+            Reply::Given(Item { value: 1, .. }) => {}
+            Reply::Quit => return Ok(Reply::Quit),
+            _ => return Ok(Reply::Skip),
+        }
+    }
+}
+
+/// Asks one question. Escape opens a menu: leave it open, decline, or go back.
+fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerValue>> {
+    let long = part.options.0.iter().any(|c| c.preview.is_some() || c.description.chars().count() > 100);
+    let header = place.map_or(String::new(), |p| format!("{p}: "));
+    let shown = if long { question_text::part(part, None) } else { format!("{}\n", part.question.trim_end()) };
+    program::print_words(&format!("{header}{shown}"))?;
+    loop {
+        let reply = match part.kind() {
+            Kind::Choice => choose(part)?,
+            Kind::MultiChoice => choose_many(part)?,
+            Kind::YesNo => match given(Select::new("Answer:", vec!["yes", "no"]).with_help_message(HELP).prompt_skippable())? {
+                Reply::Given(word) => Reply::Given(AnswerValue::Text(word.into())),
+                other => other.without_value(),
+            },
+            Kind::Number => number()?,
+            Kind::Text => words(&format!("{workflow}\n\n{}", question_text::part(part, None)))?,
+        };
+        if !matches!(reply, Reply::Skip) {
+            return Ok(reply);
+        }
+        let rows = vec![item("Leave it open", 0), item("Decline to answer", 1), item("Back to the question", 2)];
+        match given(Select::new("What now?", rows).prompt_skippable())? {
+            Reply::Given(Item { value: 1, .. }) => return Ok(Reply::Decline),
+            Reply::Given(Item { value: 2, .. }) => {}
+            Reply::Quit => return Ok(Reply::Quit),
+            _ => return Ok(Reply::Skip),
+        }
+    }
+}
+
+/// A line for each option, and one for free text where that is allowed.
+fn option_items(part: &Part) -> Vec<Item<Option<String>>> {
+    let keys = part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30);
+    let mut items: Vec<_> = part
+        .options
+        .0
+        .iter()
+        .map(|c| {
+            item(format!("{}  {}", padded(&text::one_line(&c.key), keys), text::one_line(&c.description)).trim_end(), Some(c.key.clone()))
+        })
+        .collect();
+    if part.free_text != Some(false) {
+        items.push(item("Other: your own words", None));
+    }
+    items
+}
+
+fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
+    let prompt = Select::new("Answer:", option_items(part))
+        .with_page_size(MENU_ROWS)
+        .with_formatter(&|choice| text::one_line(choice.value.value.as_deref().unwrap_or("…")))
+        .with_help_message(HELP);
+    match given(prompt.prompt_skippable())? {
+        Reply::Given(Item { value: Some(key), .. }) => Ok(Reply::Given(AnswerValue::Text(key))),
+        Reply::Given(Item { value: None, .. }) => words(&question_text::part(part, None)),
+        other => Ok(other.without_value()),
+    }
+}
+
+fn choose_many(part: &Part) -> Result<Reply<AnswerValue>> {
+    let prompt = MultiSelect::new("Answer:", option_items(part))
+        .with_page_size(MENU_ROWS)
+        .with_validator(|chosen: &[inquire::list_option::ListOption<&Item<Option<String>>>]| {
+            Ok(if chosen.is_empty() { Validation::Invalid("choose with space; esc to decline".into()) } else { Validation::Valid })
+        })
+        .with_formatter(&|chosen| {
+            chosen.iter().map(|c| c.value.value.as_deref().unwrap_or("…")).map(text::one_line).collect::<Vec<_>>().join(", ")
+        })
+        .with_help_message("↑↓ move, space mark, → all, ← none, enter send, esc: leave it open, or decline");
+    match given(prompt.prompt_skippable())? {
+        Reply::Given(chosen) => {
+            let mut items = Vec::new();
+            for choice in chosen {
+                match choice.value {
+                    Some(key) => items.push(key),
+                    None => match words(&question_text::part(part, None))? {
+                        Reply::Given(other) => items.push(other.to_text()),
+                        other => return Ok(other),
+                    },
+                }
+            }
+            Ok(Reply::Given(AnswerValue::List(items)))
+        }
+        other => Ok(other.without_value()),
+    }
+}

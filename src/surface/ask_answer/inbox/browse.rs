@@ -1,0 +1,147 @@
+//! The list of pending questions: opens one, sends its answer, goes on with the rest.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use inquire::{InquireError, Select, Text};
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::close::Found;
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, answer, list};
+use crate::surface::ask_answer::inbox::asking::{MENU_ROWS, ask_all};
+use crate::surface::ask_answer::inbox::prompts::{Reply, given, item, terminal_failed};
+use crate::surface::ask_answer::{answering, question_text};
+use crate::surface::program;
+use crate::surface::terminal::columns;
+use crate::text;
+
+/// The channel that answers from here are recorded with.
+const CHANNEL: &str = "inbox";
+/// An answer of more bytes than this is kept in a file if it cannot be sent.
+const WORTH_KEEPING: usize = 80;
+
+#[derive(Clone)]
+enum Row {
+    Question(WorkflowId),
+    Refresh,
+    Quit,
+}
+
+/// Shows the inbox until the user leaves it.
+pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
+    let mut cursor = 0;
+    loop {
+        let pending = list::pending(mailbox)?;
+        let cells: Vec<[String; 4]> = pending.iter().map(cells).collect();
+        // The prompt takes the place of the table's head.
+        let lines = columns::table(["", "", "", ""], &cells);
+        let mut rows: Vec<_> =
+            pending.iter().zip(lines.lines().skip(1)).map(|(p, line)| item(line, Row::Question(p.workflow.clone()))).collect();
+        rows.push(item("Refresh", Row::Refresh));
+        rows.push(item("Quit", Row::Quit));
+        let title = match pending.len() {
+            0 => "No question is pending".to_owned(),
+            1 => "1 question is pending".to_owned(),
+            n => format!("{n} questions are pending"),
+        };
+        let last = rows.len() - 1;
+        let chosen = Select::new(&title, rows)
+            .with_page_size(MENU_ROWS)
+            .with_starting_cursor(cursor.min(last))
+            .with_formatter(&|row| match &row.value.value {
+                Row::Question(workflow) => workflow.to_string(),
+                _ => row.value.label.clone(),
+            })
+            .with_help_message("↑↓ move, enter open, type to filter, esc quit")
+            .raw_prompt_skippable();
+        match chosen {
+            Ok(Some(choice)) => {
+                cursor = choice.index;
+                match choice.value.value {
+                    Row::Quit => return Ok(()),
+                    Row::Refresh => {}
+                    Row::Question(workflow) => match open(mailbox, &workflow, by) {
+                        Ok(Reply::Quit) => return Ok(()),
+                        Ok(_) => {}
+                        // An error about one question does not end the inbox.
+                        Err(e) => program::complain(&e),
+                    },
+                }
+            }
+            Ok(None) | Err(InquireError::OperationInterrupted) => return Ok(()),
+            Err(e) => return Err(terminal_failed(&e)),
+        }
+    }
+}
+
+fn cells(pending: &list::Pending) -> [String; 4] {
+    let id = text::excerpt(pending.workflow.as_str(), 32);
+    match &pending.document {
+        Ok(document) => {
+            let question = &document.typed;
+            [
+                id,
+                question_text::age(question),
+                text::excerpt(question.asked_by.as_deref().unwrap_or("-"), 16),
+                question_text::headline(question),
+            ]
+        }
+        Err(e) => [id, "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
+    }
+}
+
+/// Shows one question, asks, and sends.
+fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>> {
+    let found = answering::question(mailbox, workflow)?;
+    if found.folder != Folder::Pending {
+        gone(&found)?;
+        return Ok(Reply::Skip);
+    }
+    program::print_words(&format!("\n{}\n", question_text::about(&found.document.typed)))?;
+    loop {
+        let reply = match ask_all(&found)? {
+            Reply::Given(value) => Answer::value(value, by, CHANNEL),
+            Reply::Decline => {
+                let why = Text::new("Why?").with_help_message("for the agent; enter: no reason, esc: back").prompt_skippable();
+                match given(why)? {
+                    Reply::Given(why) => Answer::declined(Some(why).filter(|w| !w.trim().is_empty()), by, CHANNEL),
+                    Reply::Quit => return Ok(Reply::Quit),
+                    _ => continue,
+                }
+            }
+            Reply::Skip => return Ok(Reply::Skip),
+            Reply::Quit => return Ok(Reply::Quit),
+        };
+        let words = answering::in_words(&reply);
+        let written = reply.value.as_ref().map(AnswerValue::to_text).filter(|t| t.len() > WORTH_KEEPING);
+        match answer::answer(mailbox, workflow, Some(found.round.question), reply) {
+            Ok(accepted) => {
+                program::print_words(&format!("{workflow}: {words}\n\n"))?;
+                accepted.warning.iter().for_each(|w| program::warn(w));
+                return Ok(Reply::Given(()));
+            }
+            // The answer does not fit the question: ask again.
+            Err(e @ Error::Invalid { .. }) => program::complain(&e),
+            Err(e) => {
+                // A long answer that could not be sent is not lost.
+                if let Some(path) = written.and_then(|text| keep(&text)) {
+                    program::say(&format!("your text is kept in {}\n", path.display()));
+                }
+                return Err(e);
+            }
+        }
+    }
+}
+
+fn gone(found: &Found) -> Result<()> {
+    let who = found.document.typed.answer.as_ref().map_or(String::new(), |a| format!(" ({})", a.who()));
+    program::print_words(&format!("{}: {}{who}\n\n", found.round.workflow, question_text::state(found)))
+}
+
+/// Keeps a text that could not be sent in a file of its own, and returns its path.
+fn keep(text: &str) -> Option<PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("answer-").suffix(".md").tempfile().ok()?;
+    file.write_all(text.as_bytes()).ok()?;
+    file.into_temp_path().keep().ok()
+}

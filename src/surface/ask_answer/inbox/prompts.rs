@@ -1,0 +1,98 @@
+//! Prompts on a terminal, and what the user did at them.
+
+use std::fmt::{self, Display};
+
+use inquire::validator::Validation;
+use inquire::{InquireError, Text};
+
+use crate::error::{Error, Result};
+use crate::mailbox::AnswerValue;
+use crate::surface::ask_answer::editor;
+use crate::surface::program;
+use crate::text;
+
+/// The most characters of a line to choose.
+const MAX_LABEL: usize = 160;
+
+/// A line to choose, and the value it stands for.
+pub(super) struct Item<T> {
+    pub label: String,
+    pub value: T,
+}
+
+impl<T> Display for Item<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+/// A line to choose, cut to a readable length.
+pub(super) fn item<T>(label: impl AsRef<str>, value: T) -> Item<T> {
+    Item { label: text::excerpt(label.as_ref(), MAX_LABEL), value }
+}
+
+/// What the user did at a prompt.
+pub(super) enum Reply<T> {
+    /// Gave a value.
+    Given(T),
+    /// Left the question open.
+    Skip,
+    /// Declined to answer.
+    Decline,
+    /// Left the inbox.
+    Quit,
+}
+
+impl<T> Reply<T> {
+    /// The same reply without its value, so that it fits another type; a value becomes `Skip`.
+    pub fn without_value<U>(self) -> Reply<U> {
+        match self {
+            Self::Given(_) | Self::Skip => Reply::Skip,
+            Self::Decline => Reply::Decline,
+            Self::Quit => Reply::Quit,
+        }
+    }
+}
+
+/// What the user did at a prompt that escape leaves.
+pub(super) fn given<T>(prompt: inquire::error::InquireResult<Option<T>>) -> Result<Reply<T>> {
+    match prompt {
+        Ok(Some(value)) => Ok(Reply::Given(value)),
+        Ok(None) => Ok(Reply::Skip),
+        Err(InquireError::OperationInterrupted) => Ok(Reply::Quit),
+        Err(e) => Err(terminal_failed(&e)),
+    }
+}
+
+/// The error of a prompt that failed.
+pub(super) fn terminal_failed(e: &InquireError) -> Error {
+    Error::failed(format!("cannot ask on this terminal: {e}"), "answer without the inbox: ask-answer ID ANSWER")
+}
+
+/// Asks for a number.
+pub(super) fn number() -> Result<Reply<AnswerValue>> {
+    let prompt = Text::new("Answer:").with_help_message("a number; esc: leave it open, or decline").with_validator(|typed: &str| {
+        let fits = typed.trim().parse::<f64>().is_ok_and(f64::is_finite);
+        Ok(if fits { Validation::Valid } else { Validation::Invalid("a number such as 42 or 0.5".into()) })
+    });
+    Ok(match given(prompt.prompt_skippable())? {
+        Reply::Given(typed) => Reply::Given(AnswerValue::Text(typed.trim().into())),
+        other => other.without_value(),
+    })
+}
+
+/// Asks for free text, on one line or in the user's editor, which shows `below` under the answer.
+pub(super) fn words(below: &str) -> Result<Reply<AnswerValue>> {
+    let prompt = Text::new("Answer:").with_help_message("enter on an empty line: write it in your editor; esc: leave it open, or decline");
+    match given(prompt.prompt_skippable())? {
+        Reply::Given(typed) if typed.trim().is_empty() => match editor::write(below, ".md") {
+            Ok(draft) => Ok(Reply::Given(AnswerValue::Text(draft.text))),
+            Err(e) => {
+                program::complain(&e);
+                Ok(Reply::Skip)
+            }
+        },
+        Reply::Given(typed) => Ok(Reply::Given(AnswerValue::Text(typed))),
+        other => Ok(other.without_value()),
+    }
+}

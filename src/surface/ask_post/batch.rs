@@ -1,0 +1,40 @@
+//! `ask-post --batch`: many independent questions from one JSON array.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::mailbox::post::{self, IfPending};
+use crate::mailbox::{Mailbox, QuestionDocument};
+use crate::surface::args::ask_post_args::AskPost;
+use crate::surface::ask_post::{posting, receipt};
+use crate::surface::program;
+
+/// Posts each question of the array, or refuses it, independently of the others. Returns the exit status of the first failure.
+pub fn post(args: &AskPost, if_pending: IfPending) -> Result<u8> {
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    let bytes = program::read_input(file, posting::MAX_BATCH)?;
+    let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
+    let mailbox = args.common.open_or_create()?;
+    let documents = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
+    let results = post::post_many(&mailbox, documents, if_pending)?;
+    let mut status = 0;
+    for (n, result) in results.iter().enumerate() {
+        match result {
+            Ok(receipt) => receipt::acknowledge(&args.common, receipt, "posted")?,
+            Err(e) => {
+                status = if status == 0 { e.exit_code() } else { status };
+                receipt::refuse(&args.common, n, e)?;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn document(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionDocument> {
+    let mut document = posting::parse(bytes, None, || {
+        Err(Error::invalid("workflow_id", "is missing", "give every question of the array its own workflow_id"))
+    })?;
+    document.typed.asked_by = document.typed.asked_by.take().or_else(|| args.asked_by.clone());
+    posting::complete(mailbox, &mut document.typed)?;
+    Ok(document)
+}

@@ -1,0 +1,97 @@
+//! `ask-post`: one question, from flags or from a file.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::documents::question::MAX_QUESTION;
+use crate::mailbox::post::{self, IfPending};
+use crate::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
+use crate::surface::args::ask_post_args::AskPost;
+use crate::surface::ask_post::{batch, inline_wait, posting, receipt};
+use crate::surface::program;
+use crate::text;
+use crate::time::{self, Span};
+
+/// Runs `ask-post`; returns the exit status.
+pub fn run(args: AskPost) -> Result<u8> {
+    let if_pending = if args.supersede { IfPending::Supersede } else { IfPending::Conflict };
+    if args.batch {
+        return batch::post(&args, if_pending);
+    }
+    let mut document = question(&args)?;
+    apply_flags(&args, &mut document.typed)?;
+    let mailbox = args.common.open_or_create()?;
+    posting::complete(&mailbox, &mut document.typed)?;
+    if let Some(limit) = args.wait {
+        return post_and_wait(&args, &mailbox, document, if_pending, limit);
+    }
+    let receipt = post::post_document(&mailbox, document, if_pending)?;
+    receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
+}
+
+/// Prints the answer if it comes within `limit`. A failure of the waiting is only a warning: the question is posted, and its
+/// answer then reaches the agent as it does without `--wait`.
+fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending, limit: Duration) -> Result<u8> {
+    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
+    let waiter = match inline_wait::begin(mailbox, &document.typed.workflow_id) {
+        Err(e @ Error::Conflict { .. }) => return Err(e),
+        other => other.inspect_err(could_not_wait).ok(),
+    };
+    let receipt = post::post_document(mailbox, document, if_pending)?;
+    if let Some(waiter) = waiter {
+        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(e @ Error::Conflict { .. }) => return Err(e),
+            Err(e) => could_not_wait(&e),
+        }
+    }
+    receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+}
+
+/// The question from a file, or from the flags.
+fn question(args: &AskPost) -> Result<QuestionDocument> {
+    let given = args.workflow.clone();
+    if let Some(file) = &args.file {
+        let bytes = program::read_input(file, MAX_QUESTION)?;
+        return posting::parse(&bytes, given, unnamed).map_err(|e| program::in_input(file, e));
+    }
+    let text = match args.question.as_deref() {
+        Some("-") => program::read_stdin_text(MAX_QUESTION)?,
+        text => text.unwrap_or_default().to_owned(),
+    };
+    let mut question = Question::new(given.map_or_else(unnamed, Ok)?, text);
+    for choice in &args.option {
+        if question.options.get(&choice.key).is_some() {
+            let key = text::excerpt(&choice.key, 40);
+            return Err(Error::usage(format!("-o: the key `{key}` is given twice"), "give every option a key of its own"));
+        }
+        question.options.0.push(choice.clone());
+    }
+    question.kind = args.kind;
+    question.free_text = args.no_free_text.then_some(false);
+    Ok(QuestionDocument::draft(question))
+}
+
+/// The workflow that the environment names, else a new one.
+fn unnamed() -> Result<WorkflowId> {
+    Ok(program::current_workflow()?.unwrap_or_else(WorkflowId::generate))
+}
+
+fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
+    if let Some(path) = &args.checkpoint {
+        let absolute = std::path::absolute(path).map_err(|_| Error::usage("-c: the path is empty", "name a checkpoint file"))?;
+        question.checkpoint = Some(absolute);
+    }
+    if let Some(timeout) = args.timeout {
+        question.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
+    }
+    question.remind_every = args.remind_every.map(Span).or(question.remind_every);
+    question.on_expiry = args.on_expiry.or(question.on_expiry);
+    question.default = args.default.clone().map(AnswerValue::Text).or(question.default.take());
+    question.priority = args.priority.or(question.priority);
+    question.context = args.context.clone().or(question.context.take());
+    question.asked_by = args.asked_by.clone().or(question.asked_by.take());
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The two runs of the demo's agent: the first, which the demo starts itself, and the one that the watcher launches.
+
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::agent::claude::{self, Invocation};
+use crate::agent::events::Event;
+use crate::agent::stream::lines::BoundedLines;
+use crate::agent::stream::{Interpreter, StreamItem};
+use crate::disk::file_events::FolderWatch;
+use crate::error::{Error, IoContext, Result};
+use crate::id::{RoundId, SessionId};
+use crate::mailbox::Mailbox;
+use crate::run::attempt::record;
+use crate::run::view::status::{self, Standing};
+use crate::surface::askbox::demo::narration::event;
+use crate::surface::askbox::demo::stage::{Stage, succeeded};
+use crate::surface::askbox::demo::{agent, script};
+use crate::time;
+
+/// How long the relaunched agent may take.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// Run 1: nobody relaunches it; it is started as a user would start it.
+pub(super) fn first_run(stage: &Stage) -> Result<()> {
+    let session = SessionId::generate();
+    let call = Invocation::start(&stage.agent, &stage.work(), &session.to_string()).extra_args([agent::WORD]);
+    let mut child =
+        stage.command(&call.program).args(&call.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().io("launch", &call.program)?;
+    if let Some(mut input) = child.stdin.take() {
+        let message = claude::user_message(&SessionId::generate().to_string(), script::TASK);
+        input.write_all(message.as_bytes()).io("write to", "the agent")?;
+    }
+    let mut interpreter = Interpreter::new();
+    let mut lines = BoundedLines::new(child.stdout.take().map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read>, |o| Box::new(o)));
+    let mut failed = true;
+    while let Some(line) = lines.next_line().io("read", "the agent's output")? {
+        for item in interpreter.feed(&line) {
+            match item {
+                StreamItem::Event(kind) => event(&Event { seq: 1, at: time::now(), kind })?,
+                StreamItem::TurnEnded(turn) => failed = turn.is_error,
+                _ => {}
+            }
+        }
+    }
+    succeeded(child.wait().io("wait for", &call.program)?, "the demo's agent")?;
+    if failed { Err(Error::failed("a command of the demo's agent failed", "see its output above")) } else { Ok(()) }
+}
+
+/// Shows the events of the relaunched agent until its round is over.
+pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    let folder = record::folder(mailbox, round, 1);
+    let folder_watch = FolderWatch::new(&folder)?;
+    let deadline = Instant::now() + TIME_LIMIT;
+    let mut seen = 0;
+    loop {
+        // Looked at before the events: what led to the end is then surely read.
+        let status = status::of(mailbox, &round.workflow)?;
+        let log = folder.join("events.jsonl");
+        let events = match std::fs::read_to_string(&log) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.io("read", &log)?,
+        };
+        let whole = events.rfind('\n').map_or(0, |at| at + 1);
+        for line in events[seen..whole].lines() {
+            let read = serde_json::from_str(line).map_err(|e| Error::failed(format!("no event: {e}"), "report this"))?;
+            event(&read)?;
+        }
+        seen = whole;
+        match status.state {
+            Standing::Delivered => return Ok(()),
+            Standing::Answered | Standing::Running | Standing::Orphaned if Instant::now() < deadline => {
+                folder_watch.wait(Duration::from_millis(100));
+            }
+            state => {
+                let why = status.why.unwrap_or_else(|| "it took too long".into());
+                let problem = format!("the relaunched agent is {}: {why}", state.word());
+                return Err(Error::failed(problem, format!("see its output in {}", folder.display())));
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the demo prints.
+
+use std::path::Path;
+
+use crate::agent::events::{Event, EventKind};
+use crate::error::{IoContext, Result};
+use crate::surface::program;
+use crate::surface::relaunch::event_words;
+use crate::text;
+
+pub(super) fn heading(n: u32, words: &str) -> Result<()> {
+    print(&format!("\n{n}. {words}\n\n"))
+}
+
+pub(super) fn command(line: &str) -> Result<()> {
+    print(&format!("   $ {line}\n"))
+}
+
+/// One event. What the agent types and sees is shown as it is, over several lines.
+pub(super) fn event(event: &Event) -> Result<()> {
+    let (mark, text) = match &event.kind {
+        EventKind::ToolCall { name, input, .. } if name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
+        EventKind::ToolResult { text, .. } => ("", text.as_str()),
+        _ => return event_words::words(event).lines().try_for_each(|line| print(&format!("   {line}\n"))),
+    };
+    for (n, line) in text.lines().enumerate() {
+        let mark = if n == 0 { mark } else { &"  "[..mark.len()] };
+        print(&format!("   agent     {mark}{line}\n"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn file(path: &Path) -> Result<()> {
+    command(&format!("cat {}", text::shell_quote(&path.display().to_string())))?;
+    let content = std::fs::read_to_string(path).io("read", path)?;
+    content.lines().try_for_each(|line| print(&format!("   {line}\n")))
+}
+
+pub(super) fn print(words: &str) -> Result<()> {
+    program::print_words(words)
+}
+
+pub(super) fn what_next() -> Result<()> {
+    print(
+        "\nThat was all of it. Next, with an agent of your own:\n\n\
+         \x20  $ cargo install --path .            put the five programs on your PATH\n\
+         \x20  $ askbox init                       write a configuration with every key explained\n\
+         \x20  $ relaunch watch                    the service, beside whatever you do\n\
+         \x20  $ claude -p 'Do … . If you need a decision of mine: checkpoint save, ask-post, end your turn.' \\\n\
+         \x20      --allowedTools 'Bash(ask-post:*)' 'Bash(checkpoint:*)'\n\
+         \x20  $ ask-answer                        the inbox\n\
+         \x20  $ askbox doctor                     is everything in order?\n",
+    )
+}

@@ -1,0 +1,123 @@
+//! The demo from beginning to end, in five steps.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::error::{IoContext, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, intake, list};
+use crate::run::attempt::record;
+use crate::surface::args::askbox_args::Demo;
+use crate::surface::askbox::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
+use crate::surface::askbox::demo::ask_person::ask;
+use crate::surface::askbox::demo::narration::{command, file, heading, print, what_next};
+use crate::surface::askbox::demo::script;
+use crate::surface::askbox::demo::stage::{Stage, succeeded};
+use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal};
+use crate::surface::program;
+use crate::text;
+
+/// The agent's pause between two steps where somebody looks on, in milliseconds.
+const PACE: u64 = 500;
+
+/// Shows the whole job.
+pub fn run(args: &Demo) -> Result<u8> {
+    let somebody = program::is_interactive() && !args.auto;
+    let stage = Stage::new(if somebody { PACE } else { 0 }, script::GUIDE)?;
+    let done = clean_up_on_signal(stage.root(), args.keep).and_then(|()| show(&stage, somebody));
+    let root = stage.root().display();
+    match &done {
+        Ok(()) if args.keep => print(&format!("\nEverything is left in {root}; look around with: export ASKBOX_DIR={root}/questions\n"))?,
+        Ok(()) => remove(stage.root())?,
+        // What failed is there to be looked at.
+        Err(_) => program::say(&format!("note: the demo's files are left in {root}\n")),
+    }
+    done.map(|()| 0)
+}
+
+fn remove(root: &Path) -> Result<()> {
+    std::fs::remove_dir_all(root).io("remove", root)
+}
+
+fn show(stage: &Stage, somebody: bool) -> Result<()> {
+    let workflow: WorkflowId = script::WORKFLOW.parse()?;
+    print(&format!(
+        "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
+         The programs are the real ones, in {}; only the agent is a script instead of a model.\n\
+         The mailbox of this demo: {}\n",
+        stage.programs.display(),
+        stage.mailbox().display()
+    ))?;
+
+    heading(1, "An agent works, and needs a decision. Nobody is there to be asked.")?;
+    command(&format!("claude -p '{}'", script::TASK))?;
+    first_run(stage)?;
+    print("\n   The agent has ended. What is left of it are two files:\n\n")?;
+    let mailbox = Mailbox::open(stage.mailbox())?;
+    let round = intake::round_of(&mailbox, &intake::read_pending(&mailbox, &workflow)?.typed)?;
+    for folder in [Folder::Pending, Folder::Checkpoints] {
+        file(&mailbox.document(folder, &workflow))?;
+    }
+
+    heading(2, "A watcher stands by. It is woken by the file system; waiting costs nothing.")?;
+    command("relaunch watch &")?;
+    let watcher = Watcher::start(stage)?;
+    watcher.until(|line| line.contains("  watching  "), Duration::from_secs(20))?;
+
+    heading(3, "Minutes or days later, you answer.")?;
+    run_program(stage, "ask-answer", &["list"])?;
+    run_program(stage, "ask-answer", &["show", script::WORKFLOW])?;
+    let answer = if somebody { ask(&mailbox, &workflow)? } else { Some(script::AUTO.to_owned()) };
+    if !somebody {
+        print("   (the demo answers by itself)\n")?;
+    }
+    match &answer {
+        Some(answer) => run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?,
+        None => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
+    }
+
+    heading(4, "The watcher relaunches the agent, once: a new process, with checkpoint and answer.")?;
+    watcher.until(|line| line.contains("  launched  "), TIME_LIMIT)?;
+    command(&format!("relaunch logs -f {}", script::WORKFLOW))?;
+    follow_second_run(&mailbox, &round)?;
+    watcher.end();
+
+    heading(5, "What is left")?;
+    print("   The agent's work:\n\n")?;
+    file(&stage.work().join("guide.md"))?;
+    print("\n   The round, in the folder that is its state:\n\n")?;
+    command(&format!("ls {}", Folder::ALL[..5].iter().map(|f| f.name()).collect::<Vec<_>>().join(" ")))?;
+    for folder in &Folder::ALL[..5] {
+        for name in list::names(&mailbox, *folder)? {
+            print(&format!("   {}/{name}\n", folder.name()))?;
+        }
+    }
+    print("\n   Its run:\n\n")?;
+    listing(&mailbox, &round)?;
+    print("\n   And who did what, when:\n\n")?;
+    command("cat audit.jsonl")?;
+    let audit = std::fs::read_to_string(mailbox.audit()).io("read", mailbox.audit())?;
+    audit.lines().try_for_each(|line| print(&format!("   {line}\n")))?;
+    what_next()
+}
+
+fn run_program(stage: &Stage, name: &str, args: &[&str]) -> Result<()> {
+    let words: Vec<String> = args.iter().filter(|a| **a != "--").map(|a| text::shell_quote(a)).collect();
+    command(&format!("{name} {}", words.join(" ")))?;
+    let output = Command::output(stage.program(name).args(args).stdin(Stdio::null()).stderr(Stdio::inherit())).io("run", name)?;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        print(&format!("   {line}\n"))?;
+    }
+    succeeded(output.status, name)
+}
+
+fn listing(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    let folder = record::folder(mailbox, round, 1);
+    let shown = folder.strip_prefix(mailbox.root()).unwrap_or(&folder);
+    command(&format!("ls {}", shown.display()))?;
+    let entries = std::fs::read_dir(&folder).io("read", &folder)?;
+    let mut names: Vec<_> = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    print(&format!("   {}\n", names.join("  ")))
+}

@@ -1,0 +1,90 @@
+//! The watcher of the demo, and what happens to it when the demo is interrupted.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, IoContext, Result};
+use crate::run::process::processes::Process;
+use crate::surface::askbox::demo::narration::print;
+use crate::surface::askbox::demo::stage::Stage;
+
+/// The running watcher; it ends with the demo.
+pub(super) struct Watcher {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+/// The watcher's process, for the signal handler's thread.
+static WATCHER: Mutex<Option<Process>> = Mutex::new(None);
+
+impl Watcher {
+    pub fn start(stage: &Stage) -> Result<Self> {
+        let mut child = stage.program("relaunch").arg("watch").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().io("run", "relaunch")?;
+        if let Ok(mut slot) = WATCHER.lock() {
+            *slot = Process::hold(child.id());
+        }
+        let (sender, lines) = mpsc::channel();
+        if let Some(output) = child.stderr.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(|l| l.ok()) {
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        Ok(Self { child, lines })
+    }
+
+    /// Shows its lines until the one that is waited for.
+    pub fn until(&self, is_it: impl Fn(&str) -> bool, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) else {
+                return Err(Error::failed("the watcher does not say what it should", "see its lines above"));
+            };
+            print(&format!("   {line}\n"))?;
+            if is_it(&line) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends the watcher.
+    pub fn end(self) {}
+
+    fn end_any() {
+        if let Ok(slot) = WATCHER.lock()
+            && let Some(process) = slot.as_ref()
+        {
+            process.signal(rustix::process::Signal::TERM);
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        Self::end_any();
+        let _ = self.child.wait();
+    }
+}
+
+/// A demo that is interrupted leaves nothing: the watcher gets the terminal's signal too, or notices that its mailbox is gone.
+pub(super) fn clean_up_on_signal(root: &Path, keep: bool) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| Error::failed(format!("cannot listen for signals: {e}"), "is the process limit reached?"))?;
+    let root = root.to_path_buf();
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            Watcher::end_any();
+            if !keep {
+                let _ = std::fs::remove_dir_all(root);
+            }
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
+}

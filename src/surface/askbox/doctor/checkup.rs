@@ -1,0 +1,124 @@
+//! What the doctor looks at, and what it has found so far.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::disk;
+use crate::error::Error;
+use crate::id::WorkflowId;
+use crate::mailbox::documents::checkpoint;
+use crate::mailbox::{Mailbox, intake};
+use crate::surface::program;
+use crate::text::{self, shell_quote};
+
+/// The time that a running watcher is given for work that it does at once.
+pub(super) const AT_ONCE: Duration = Duration::from_secs(10);
+/// The time after which an answer that no run has claimed counts as stuck, although a watcher runs.
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The time after which a temporary file counts as left over; a younger one may still be in use.
+pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The kind of problem, as a word for programs, such as `parked`.
+    pub kind: &'static str,
+    /// What the problem is about: a workflow, a path, a key of the configuration.
+    pub subject: String,
+    /// The problem in words.
+    pub problem: String,
+    /// The command that solves it.
+    pub mend: String,
+}
+
+/// What the checks look at, and what they have found so far.
+pub(super) struct Checkup {
+    pub root: PathBuf,
+    /// The mailbox; `None` where it cannot be opened.
+    pub mailbox: Option<Mailbox>,
+    pub config: Config,
+    /// Whether a watcher runs on the mailbox.
+    pub watcher: bool,
+    /// The age from which an unanswered question is stale.
+    pub stale: Duration,
+    /// ` --mailbox DIR` for suggested commands; empty for the default mailbox.
+    pub flag: String,
+    pub findings: Vec<Finding>,
+}
+
+impl Checkup {
+    /// Adds a problem.
+    pub fn report(&mut self, kind: &'static str, subject: impl Into<String>, problem: impl Into<String>, mend: impl Into<String>) {
+        self.findings.push(Finding {
+            kind,
+            subject: text::one_line(&subject.into()),
+            problem: text::one_line(&problem.into()),
+            mend: text::one_line(&mend.into()),
+        });
+    }
+
+    /// Adds the document at `path`, which cannot be read, unless it may still be half written.
+    pub fn report_unreadable(&mut self, path: &Path, error: &Error) {
+        if is_about_content(path, error) && age(path) >= intake::SETTLE {
+            self.report("unreadable", self.shown(path), problem(error), edit(path));
+        }
+    }
+
+    /// A command of one of the programs, with the flag that selects this mailbox.
+    pub fn command(&self, words: &str) -> String {
+        format!("{words}{}", self.flag)
+    }
+
+    /// The path as it is shown: relative to the mailbox if it lies in the mailbox.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Whether the error is about the document's content. Links, owners and modes are checked elsewhere, and a file that is gone is not
+/// a problem.
+pub(super) fn is_about_content(path: &Path, error: &Error) -> bool {
+    !error.is_missing_file() && disk::read(path, u64::MAX >> 1).is_ok()
+}
+
+/// The path as a shell word.
+pub(super) fn word(path: &Path) -> String {
+    shell_quote(&path.display().to_string())
+}
+
+/// The command that opens an editor on a file.
+pub(super) fn edit(path: &Path) -> String {
+    format!("${{EDITOR:-vi}} {}", word(path))
+}
+
+/// The paths of a folder, in order; empty where it cannot be read.
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The time since a file was changed.
+pub(super) fn age(path: &Path) -> Duration {
+    path.symlink_metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
+}
+
+/// An error as the text of a problem.
+pub(super) fn problem(error: &Error) -> String {
+    format!("{}; {}", program::message(error), error.hint())
+}
+
+/// Why a checkpoint cannot be resumed from; `None` where it can be.
+pub(super) fn checkpoint_problem(path: &Path, workflow: &WorkflowId) -> Option<Error> {
+    checkpoint::read_for(path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
+}

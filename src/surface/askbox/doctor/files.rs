@@ -1,0 +1,183 @@
+//! Folders and files as such: who owns them, who may write them, what does not belong there.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::disk;
+use crate::error::Error;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::timers::Timer;
+use crate::mailbox::{Folder, intake};
+use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
+use crate::surface::askbox::doctor::leftovers;
+
+pub(super) fn look(checkup: &mut Checkup) {
+    let root = checkup.root.clone();
+    if root.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return;
+    }
+    folder(checkup, &root, true);
+    leftovers::look(checkup, &root, 0);
+    for kind in Folder::ALL {
+        let path = root.join(kind.name());
+        if path.symlink_metadata().is_ok() && folder(checkup, &path, false) {
+            let depth = match kind {
+                Folder::Runs => 3,
+                Folder::Awaits => 1,
+                _ => 0,
+            };
+            leftovers::look(checkup, &path, depth);
+            if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) }
+        }
+    }
+    let audit: Vec<PathBuf> = entries(&root).into_iter().filter(|p| name(p).starts_with("audit.jsonl")).collect();
+    for path in audit {
+        file(checkup, &path);
+    }
+}
+
+/// A folder of the mailbox; tells whether it may be looked into.
+fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return false };
+    let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
+    let mode = meta.permissions().mode() & 0o777;
+    // The programs' own judgement, and a command for each of its reasons.
+    match disk::check_folder(path) {
+        Err(Error::NotFound { .. }) => return false,
+        Err(error) if meta.is_symlink() => {
+            let target = fs::canonicalize(path).unwrap_or_default();
+            let mend = if is_root { format!("export ASKBOX_DIR={}", word(&target)) } else { format!("rm {}", word(path)) };
+            checkup.report("link", shown, format!("{error}, to {}; links are not followed", target.display()), mend);
+            return false;
+        }
+        Err(error) if !meta.is_dir() => {
+            checkup.report("no_folder", shown, error.to_string(), format!("mv -n {0} {0}.aside", word(path)));
+            return false;
+        }
+        Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
+            checkup.report("owner", shown, error.to_string(), chown(path));
+        }
+        Err(error) => {
+            let private = if is_root { "700" } else { "go-w" };
+            checkup.report("mode", shown, error.to_string(), format!("chmod {private} {}", word(path)));
+        }
+        Ok(()) if mode & 0o700 != 0o700 => {
+            checkup.report(
+                "mode",
+                shown,
+                format!("you may not read, write and enter it (mode {mode:04o})"),
+                format!("chmod u+rwx {}", word(path)),
+            );
+        }
+        Ok(()) if is_root && mode & 0o077 != 0 => {
+            checkup.report("mode", shown, format!("others may look into it (mode {mode:04o})"), format!("chmod 700 {}", word(path)));
+        }
+        Ok(()) => {}
+    }
+    true
+}
+
+fn chown(path: &Path) -> String {
+    format!("sudo chown {} {}", rustix::process::geteuid().as_raw(), word(path))
+}
+
+/// A file as such; tells whether its content can be judged.
+fn file(checkup: &mut Checkup, path: &Path) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return false };
+    let shown = checkup.shown(path);
+    if meta.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        checkup.report(
+            "link",
+            shown,
+            format!("is a symbolic link to {}; links are not followed", target.display()),
+            format!("rm {}", word(path)),
+        );
+        return false;
+    }
+    if !meta.is_file() {
+        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        checkup.report("no_file", shown, "is no regular file", mend);
+        return false;
+    }
+    judge(checkup, path, &meta)
+}
+
+fn judge(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
+    let (shown, mode) = (checkup.shown(path), meta.permissions().mode() & 0o777);
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me && meta.uid() != 0 {
+        checkup.report("owner", shown, format!("belongs to user {}, and is not read", meta.uid()), chown(path));
+        return false;
+    }
+    if mode & 0o022 != 0 {
+        checkup.report("mode", shown, format!("may be written by others (mode {mode:04o})"), format!("chmod go-w {}", word(path)));
+    } else if mode & 0o400 == 0 {
+        checkup.report("mode", shown, format!("you may not read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)));
+        return me == 0;
+    }
+    true
+}
+
+/// The files of a folder: names that do not belong there, owners, modes, links.
+fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
+    let of_workflows = matches!(kind, Folder::Pending | Folder::Answered | Folder::Checkpoints | Folder::Workflows);
+    let of_rounds = matches!(kind, Folder::Running | Folder::Parked | Folder::Closed);
+    for path in entries(folder) {
+        let name = name(&path);
+        if name.starts_with('.') {
+            continue;
+        }
+        let belongs = match kind {
+            _ if of_workflows => WorkflowId::from_file_name(&name).is_some(),
+            _ if of_rounds => RoundId::from_file_name(&name).is_some(),
+            Folder::Timers => Timer::from_file_name(&name).is_some(),
+            _ => true,
+        };
+        if matches!(kind, Folder::Runs) || !file(checkup, &path) || belongs || age(&path) < time_to_settle(&name) {
+            continue;
+        }
+        let mend = match kind {
+            Folder::Timers => format!("rm {}", word(&path)),
+            _ => format!("mv -n {} {}", word(&path), word(&checkup.root.join(Folder::Quarantine.name()))),
+        };
+        let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
+        checkup.report("stray", checkup.shown(&path), format!("its name is no {form}: no program reads it"), mend);
+    }
+}
+
+/// `awaits/PARENT/CHILD.json`, and `CHILD.lock` beside it.
+fn waits(checkup: &mut Checkup, awaits: &Path) {
+    let stray = |checkup: &mut Checkup, path: &Path, form: &str| {
+        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        checkup.report("stray", checkup.shown(path), format!("it is no {form}: no program reads it"), mend);
+    };
+    for path in entries(awaits) {
+        let parent = name(&path);
+        if parent.starts_with('.') {
+            continue;
+        }
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_file() || (meta.is_dir() && parent.parse::<WorkflowId>().is_err()) {
+            stray(checkup, &path, "folder of a workflow");
+            continue;
+        }
+        if !folder(checkup, &path, false) {
+            continue;
+        }
+        for path in entries(&path) {
+            let name = name(&path);
+            let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
+            let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");
+            if file(checkup, &path) && !belongs && age(&path) >= time_to_settle(&name) {
+                stray(checkup, &path, "WORKFLOW_ID.json");
+            }
+        }
+    }
+}
+
+/// Somebody's `jq … > x.json.tmp && mv` may be on its way; a whole `.json` is there to stay.
+fn time_to_settle(name: &str) -> std::time::Duration {
+    if name.ends_with(".json") { intake::SETTLE } else { LEFT_OVER }
+}

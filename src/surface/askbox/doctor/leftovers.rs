@@ -1,0 +1,48 @@
+//! Temporary files that a program left when it was killed.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk::TEMPORARY_PREFIX;
+use crate::id::RoundId;
+use crate::mailbox::intake;
+use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
+use crate::time;
+
+/// Looks for them in a folder, and in its subfolders down to `depth`.
+pub(super) fn look(checkup: &mut Checkup, folder: &Path, depth: usize) {
+    for path in entries(folder) {
+        let name = name(&path);
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_dir() && depth > 0 {
+            look(checkup, &path, depth - 1);
+        }
+        if !name.starts_with(TEMPORARY_PREFIX) || !meta.is_file() || age(&path) < LEFT_OVER {
+            continue;
+        }
+        let since = time::human(age(&path));
+        match unretired(&path, &name) {
+            _ if name.starts_with(crate::gc::GONE) => {
+                let said = format!("{since} ago a gc was killed while it pruned this");
+                checkup.report("half_done", checkup.shown(&path), said, checkup.command("askbox gc"));
+            }
+            Some(target) => {
+                let said = format!("a question that was moved aside {since} ago and not put back");
+                checkup.report("half_done", checkup.shown(&path), said, format!("mv -n {} {}", word(&path), word(&target)));
+            }
+            None => checkup.report(
+                "leftover",
+                checkup.shown(&path),
+                format!("left {since} ago by a program that died"),
+                format!("rm {}", word(&path)),
+            ),
+        }
+    }
+}
+
+/// A pending file that was moved aside to be retired, and turned out to be another round's: where it belongs.
+fn unretired(path: &Path, name: &str) -> Option<PathBuf> {
+    let round = RoundId::from_file_name(&format!("{}.json", name.strip_prefix(TEMPORARY_PREFIX)?.strip_prefix("retired.")?))?;
+    let question = intake::read_round_file(path).ok()?.typed;
+    let other = question.question_id != Some(round.question) && question.workflow_id == round.workflow;
+    other.then(|| path.with_file_name(round.workflow.file_name()))
+}

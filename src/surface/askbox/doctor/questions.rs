@@ -1,0 +1,113 @@
+//! Pending and answered questions: stale, overdue, half done or unreadable.
+
+use std::path::Path;
+
+use crate::disk::{self, Lock};
+use crate::error::Error;
+use crate::id::WorkflowId;
+use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, intake, list};
+use crate::run::attempt::record;
+use crate::run::claim;
+use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
+use crate::{text, time};
+
+/// Checks a file of `pending/`.
+pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Pending, id);
+    let question = match intake::read_pending(mailbox, id) {
+        Ok(document) => document.typed,
+        Err(error) => return not_pending(checkup, mailbox, &path, &error),
+    };
+    // Any look at the workflow completes what is half done; this is one.
+    let complete = checkup.command(&format!("relaunch -- {id}"));
+    let known = question.round();
+    if question.closed.is_some() {
+        return checkup.report("half_done", id.as_str(), "its question says how it ended, but is pending still", complete);
+    }
+    if known.as_ref().is_some_and(|round| intake::is_over(mailbox, round)) {
+        return checkup.report("half_done", id.as_str(), "its pending question is of a round that has gone on", complete);
+    }
+    if let (Ok(round), Ok(answer)) =
+        (intake::round_of(mailbox, &question), intake::read_round_file(&mailbox.document(Folder::Answered, id)))
+        && intake::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
+    {
+        return checkup.report("half_done", id.as_str(), "its question is answered, and pending still", complete);
+    }
+    waiting(checkup, id, &question);
+    if let Some(path) = &question.checkpoint
+        && let Some(error) = checkpoint_problem(path, id)
+        && !mailbox.document(Folder::Checkpoints, id).exists()
+    {
+        let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
+        checkup.report("checkpoint", id.as_str(), format!("the relaunched agent will not find its state: {error}"), mend);
+    }
+}
+
+fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
+    let title = text::excerpt(&question.title(), 60);
+    let answer = checkup.command(&format!("ask-answer show {id}"));
+    if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
+        let since = time::human(time::since(at));
+        match question.on_expiry() {
+            OnExpiry::Keep => {
+                checkup.report("overdue", id.as_str(), format!("its time ended {since} ago, and nobody answered: {title}"), answer);
+            }
+            // A watcher does at once what the asker wanted.
+            _ if checkup.watcher && time::since(at) < AT_ONCE => {}
+            _ => {
+                let mend = checkup.command("relaunch watch");
+                checkup.report("overdue", id.as_str(), format!("its time ended {since} ago, and no watcher saw to it: {title}"), mend);
+            }
+        }
+    } else if let Some(asked) = question.asked_at().map(time::since).filter(|age| *age >= checkup.stale) {
+        let nobody = if checkup.watcher { "" } else { "; nor does a watcher run" };
+        let said = format!("asked {} ago, and nobody answered{nobody}: {title}", time::human(asked));
+        checkup.report("stale", id.as_str(), said, answer);
+    }
+}
+
+/// A file that is no question: perhaps only its name is wrong.
+fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Error) {
+    let own = disk::read(path, MAX_QUESTION).and_then(|bytes| QuestionDocument::parse(&bytes)).map(|d| d.typed.workflow_id);
+    match own {
+        Ok(own) if mailbox.document(Folder::Pending, &own) != *path => {
+            let target = mailbox.document(Folder::Pending, &own);
+            checkup.report("misnamed", checkup.shown(path), problem(error), format!("mv -n {} {}", word(path), word(&target)));
+        }
+        _ => checkup.report_unreadable(path, error),
+    }
+}
+
+/// Checks a file of `answered/`.
+pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Answered, id);
+    let question = match intake::read_round_file(&path) {
+        Ok(document) => document.typed,
+        Err(error) => return checkup.report_unreadable(&path, &error),
+    };
+    let Ok(round) = intake::round_of(mailbox, &question) else { return };
+    let by_hand = checkup.command(&format!("relaunch -- {id}"));
+    if question.round().is_some() && intake::is_over(mailbox, &round) {
+        return checkup.report("half_done", id.as_str(), "its answered question is of a round that has gone on", by_hand);
+    }
+    if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {
+        // The asker waits for it.
+        return;
+    }
+    let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
+    if since < AT_ONCE {
+        return;
+    }
+    let ago = time::human(since);
+    if !checkup.watcher {
+        let mend = checkup.command("relaunch watch");
+        return checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, and no watcher runs to relaunch its agent"), mend);
+    }
+    let live = list::round_names(mailbox, Folder::Running).filter(|r| Lock::is_held(&record::lock_path(mailbox, r)).unwrap_or(false));
+    let queued =
+        live.count() >= checkup.config.relaunch.max_concurrent || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *id);
+    if since >= PATIENCE && !queued {
+        checkup.report("stuck", id.as_str(), format!("answered {ago} ago, and the watcher has not launched it"), by_hand);
+    }
+}

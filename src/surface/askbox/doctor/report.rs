@@ -1,0 +1,71 @@
+//! Runs every check and prints what was found, for people or as JSON.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::config;
+use crate::error::Result;
+use crate::mailbox::{Mailbox, presence};
+use crate::surface::args::askbox_args::Doctor;
+use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
+use crate::surface::askbox::doctor::{documents, files, in_force, setup, waits};
+use crate::surface::program;
+use crate::surface::terminal::columns;
+use crate::text;
+
+/// Everything that was seen.
+#[derive(Debug, Serialize)]
+struct Report {
+    ok: bool,
+    findings: Vec<Finding>,
+    /// Whether a watcher is running on the mailbox.
+    watcher: bool,
+    in_force: Vec<in_force::Value>,
+}
+
+/// Looks at everything and tells.
+pub fn run(args: &Doctor) -> Result<u8> {
+    let root = Mailbox::locate(args.common.mailbox.as_deref())?;
+    let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
+    let mailbox = Mailbox::open(&root).ok();
+    let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
+    let loaded = config::load();
+    let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
+    let mut checkup = Checkup { root, mailbox, config, watcher, stale: args.stale, flag, findings: Vec::new() };
+    setup::look(&mut checkup, loaded.as_ref().err());
+    files::look(&mut checkup);
+    documents::look(&mut checkup);
+    waits::look(&mut checkup);
+    let in_force = in_force::all(&checkup.root, args.common.mailbox.is_some(), loaded.ok().as_ref());
+    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, watcher, in_force };
+    if args.common.json {
+        program::print_json(&report)?;
+    } else {
+        program::print_words(&words(&report, &checkup.root))?;
+    }
+    Ok(u8::from(!report.ok))
+}
+
+fn words(report: &Report, root: &Path) -> String {
+    let rows: Vec<[String; 3]> =
+        report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
+    let mut out = columns::table(["IN FORCE", "VALUE", "FROM"], &rows);
+    out.push('\n');
+    if !root.exists() {
+        out.push_str("There is no mailbox yet; the first ask-post makes it.\n");
+    } else if report.watcher {
+        out.push_str("A watcher is running.\n");
+    } else {
+        out.push_str("No watcher is running; relaunch watch is one.\n");
+    }
+    match report.findings.len() {
+        0 => out.push_str("Nothing is to be mended.\n"),
+        1 => out.push_str("1 thing is to be mended:\n"),
+        n => out.push_str(&format!("{n} things are to be mended:\n")),
+    }
+    for finding in &report.findings {
+        out.push_str(&format!("\n{}: {}: {}\n  $ {}\n", finding.kind, finding.subject, finding.problem, finding.mend));
+    }
+    out
+}

@@ -1,0 +1,82 @@
+//! Rounds that a run has claimed: parked, interrupted, stuck or half done.
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::id::RoundId;
+use crate::mailbox::{Folder, Mailbox, intake};
+use crate::run::attempt::record::{self, State};
+use crate::run::view::status::{self, Standing};
+use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
+use crate::{text, time};
+
+pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
+    let path = mailbox.round(folder, round);
+    let document = match intake::read_round_file(&path) {
+        Ok(document) => document,
+        Err(error) => return checkup.report_unreadable(&path, &error),
+    };
+    if folder == Folder::Closed {
+        let runs = mailbox.runs_of(round);
+        if runs.symlink_metadata().is_err() {
+            let said = "it is closed, and its workflow does not know it: it has no folder in runs/";
+            checkup.report("unlisted", checkup.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
+        }
+        return;
+    }
+    let id = &round.workflow;
+    let status = match status::of_round(mailbox, folder, round, &document.typed) {
+        Ok(status) => status,
+        Err(error) => {
+            let record = mailbox.runs_of(round);
+            let mend = match &error {
+                Error::Invalid { file, .. } => edit(Path::new(file)),
+                _ => format!("ls -l {}", word(&record)),
+            };
+            return checkup.report("unreadable", checkup.shown(&record), problem(&error), mend);
+        }
+    };
+    let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
+    let (retry, run) = (checkup.command(&format!("relaunch retry {id}")), checkup.command(&format!("relaunch -- {id}")));
+    match status.state {
+        Standing::Parked => {
+            checkup.report("parked", id.as_str(), format!("its run was given up{why} (to drop it: relaunch drop {id})"), retry)
+        }
+        Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),
+        Standing::Running => hanging(checkup, mailbox, round),
+        // Its watcher launches it when the queue goes on.
+        Standing::Queued if checkup.watcher => {}
+        Standing::Retrying | Standing::Throttled => {
+            let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
+            if due {
+                checkup.report("stuck", id.as_str(), format!("its next attempt is due, and nobody makes it{why}"), run);
+            } else if !checkup.watcher {
+                let mend = checkup.command("relaunch watch");
+                checkup.report("unclaimed", id.as_str(), format!("its next attempt waits, and no watcher runs to make it{why}"), mend);
+            }
+        }
+        _ => {
+            let last = record::latest(mailbox, round).ok().flatten();
+            let over = document.typed.closed.is_some()
+                || last.as_ref().is_some_and(|r| matches!(r.state, State::Delivered | State::Parked | State::Interrupted));
+            if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.started_at.unwrap_or(r.claimed_at))) < AT_ONCE {
+                // Its claimer is about to launch it.
+            } else if over {
+                checkup.report("half_done", id.as_str(), "its run is over, but the round lies in running/ still", run);
+            } else {
+                checkup.report("orphaned", id.as_str(), "claimed, but its supervisor is gone", run);
+            }
+        }
+    }
+}
+
+/// A live run whose supervisor does not keep its own limits.
+fn hanging(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId) {
+    let Ok(Some(run)) = record::latest(mailbox, round) else { return };
+    let silent = age(&run.folder(mailbox).join("events.jsonl"));
+    let limit = checkup.config.limits.silence.0.saturating_mul(2) + checkup.config.limits.grace.0 + AT_ONCE;
+    if silent > limit && run.started_at.is_some_and(|at| time::since(at) > limit) {
+        let mend = checkup.command(&format!("relaunch stop {} --now", round.workflow));
+        checkup.report("stuck", round.workflow.as_str(), format!("its run is live, but silent for {}", time::human(silent)), mend);
+    }
+}

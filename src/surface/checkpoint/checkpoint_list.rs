@@ -1,0 +1,46 @@
+//! `checkpoint list`: the checkpoints of a mailbox.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::error::Result;
+use crate::mailbox::documents::checkpoint;
+use crate::mailbox::{Folder, Mailbox, list};
+use crate::surface::program;
+use crate::surface::terminal::columns;
+use crate::time;
+
+/// Prints the checkpoints.
+pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
+    let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
+    ids.sort_unstable();
+    let mut rows = Vec::new();
+    let mut objects = Vec::new();
+    for id in ids {
+        let path = checkpoint::path(mailbox, &id);
+        let read = checkpoint::read_for(&path, &id);
+        if as_json {
+            objects.push(match &read {
+                Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),
+                Err(e) => json!({"workflow_id": id, "path": path, "error": program::message(e)}),
+            });
+        } else {
+            let step = match &read {
+                Ok(d) => d.typed.current_step.clone().unwrap_or_else(|| "-".into()),
+                Err(e) => format!("unreadable: {}", program::message(e)),
+            };
+            rows.push([id.to_string(), age_of(&path), step]);
+        }
+    }
+    if as_json {
+        return program::print_json(&objects);
+    }
+    program::print_words(&columns::table(["WORKFLOW", "AGE", "STEP"], &rows))
+}
+
+/// How long ago a file was changed.
+fn age_of(path: &Path) -> String {
+    let changed = path.symlink_metadata().and_then(|m| m.modified());
+    changed.map_or_else(|_| "-".into(), |at| time::human(at.elapsed().unwrap_or_default()))
+}

@@ -1,0 +1,107 @@
+//! The commands of `checkpoint`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
+use crate::mailbox::{Folder, Mailbox};
+use crate::surface::args::checkpoint_args::{Checkpoint, Command};
+use crate::surface::checkpoint::{checkpoint_list, checkpoint_text, saving};
+use crate::surface::program;
+use crate::text;
+
+/// Runs `checkpoint`; returns the exit status.
+pub fn run(args: Checkpoint) -> Result<u8> {
+    let Checkpoint { command, common } = args;
+    let load = |id: &WorkflowId| -> Result<(Mailbox, CheckpointDocument)> {
+        let mailbox = common.open()?;
+        let document = checkpoint::load(&mailbox, id)?;
+        Ok((mailbox, document))
+    };
+    match command {
+        Command::Save(save) => {
+            let id = named_or_current(save.id.clone(), "save")?;
+            let bytes = saving::content(&save)?;
+            let file = save.file.as_deref().unwrap_or(Path::new("-"));
+            let named = |e| if save.has_fields() && save.file.is_none() { e } else { program::in_input(file, e) };
+            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
+            if common.json {
+                program::print_json(&json!({"workflow_id": id, "path": path}))?;
+            } else {
+                program::print_value(&path.display().to_string())?;
+            }
+        }
+        Command::Get { id, field } => {
+            let value = checkpoint::get(&load(&id)?.1, &field)?;
+            if common.json { program::print_json(&value)? } else { program::print_value(&checkpoint::bare(&value))? }
+        }
+        Command::Set { id, field, value, as_json } => {
+            let text = if value == "-" { program::read_stdin_text(MAX_CHECKPOINT)? } else { value };
+            let value = if as_json {
+                serde_json::from_str(&text).map_err(|e| {
+                    Error::invalid(&field, format!("is not valid JSON: {e}"), "quote text as \"text\", or leave out --as-json")
+                })?
+            } else {
+                Value::String(text)
+            };
+            checkpoint::set(&common.open()?, &id, &field, value)?;
+        }
+        Command::Step { id, name } => checkpoint::step(&common.open()?, &id, &name)?,
+        Command::Show { id } => {
+            let id = named_or_current(id, "show")?;
+            let (mailbox, document) = load(&id)?;
+            if common.json {
+                print_document(&document)?;
+            } else {
+                program::print_words(&checkpoint_text::checkpoint(&document, &checkpoint::path(&mailbox, &id)))?;
+            }
+        }
+        Command::Env { id, prefix } => {
+            let id = named_or_current(id, "env")?;
+            let (mailbox, document) = load(&id)?;
+            program::print(&checkpoint::shell_assignments(&document, &checkpoint::path(&mailbox, &id), &prefix))?;
+        }
+        Command::Path { id } => {
+            let id = named_or_current(id, "path")?;
+            let root = Mailbox::locate(common.mailbox.as_deref())?;
+            program::print_value(&root.join(Folder::Checkpoints.name()).join(id.file_name()).display().to_string())?;
+        }
+        Command::Validate { target } => {
+            let path = if target.contains('/') || Path::new(&target).is_file() {
+                std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?
+            } else {
+                checkpoint::path(&common.open()?, &target.parse()?)
+            };
+            let document = checkpoint::read(&path).map_err(|e| missing(e, &path))?;
+            checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
+            program::print_words(&format!("valid: {}\n", path.display()))?;
+        }
+        Command::List => checkpoint_list::print(&common.open()?, common.json)?,
+        Command::Rm { id } => checkpoint::remove(&common.open()?, &id)?,
+    }
+    Ok(0)
+}
+
+/// The workflow that the arguments name, else the one of the environment.
+fn named_or_current(id: Option<WorkflowId>, command: &str) -> Result<WorkflowId> {
+    match id {
+        Some(id) => Ok(id),
+        None => program::current_workflow()?
+            .ok_or_else(|| Error::usage("no workflow is named", format!("name one: checkpoint {command} ID, or set $WORKFLOW_ID"))),
+    }
+}
+
+fn missing(e: Error, path: &Path) -> Error {
+    if e.is_missing_file() {
+        return Error::not_found(format!("there is no checkpoint at {}", path.display()), "see which there are: checkpoint list");
+    }
+    e
+}
+
+fn print_document(document: &CheckpointDocument) -> Result<()> {
+    let text = String::from_utf8_lossy(&document.to_bytes()).into_owned();
+    program::print(&text::escape_json(&text))
+}

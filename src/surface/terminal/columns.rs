@@ -1,0 +1,76 @@
+//! Text in terminal columns: a CJK character or an emoji takes two, a combining character none.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::one_line;
+
+/// The columns that a text of one line takes.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with spaces behind it, at least `columns` wide.
+#[must_use]
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text, cut to `columns` with a `…` at the end where it is wider.
+#[must_use]
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| width(&text[..*end]) < columns).last().unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// A table: every column as wide as its widest cell, each row one line. Empty without rows.
+///
+/// Control characters are removed from the cells.
+#[must_use]
+pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut lines: Vec<[String; N]> = vec![head.map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| row.clone().map(|cell| one_line(&cell))));
+    let widths: Vec<usize> = (0..N).map(|n| lines.iter().map(|line| width(&line[n])).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for line in lines {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| padded(cell, *width)).collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_aligns_and_drops_control_characters() {
+        let rows = [["a".to_owned(), "x\x1b[31m".to_owned()], ["long".to_owned(), "y\nz".to_owned()]];
+        assert_eq!(table(["ID", "TEXT"], &rows), "ID    TEXT\na     x[31m\nlong  y z\n");
+        assert_eq!(table(["ID", "TEXT"], &[]), "");
+    }
+
+    #[test]
+    fn wide_and_combining_characters_align() {
+        let rows = ["質問", "🎉 ok", "e\u{301}te\u{301}", "plain"].map(|name| [name.to_owned(), "|".to_owned()]);
+        let table = table(["NAME", "BAR"], &rows);
+        let columns: Vec<usize> = table.lines().skip(1).map(|line| width(line.split('|').next().unwrap())).collect();
+        assert_eq!(columns, [7; 4], "{table}");
+    }
+
+    #[test]
+    fn a_cut_line_is_never_wider_than_its_columns() {
+        assert_eq!(cut("質問です", 5), "質問…");
+        assert_eq!(cut("質問です", 4), "質…");
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+        assert_eq!(cut("abc", 3), "abc");
+    }
+}

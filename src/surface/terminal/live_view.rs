@@ -1,0 +1,199 @@
+//! A view of the mailbox that stays up to date until Ctrl-C.
+//!
+//! The view is drawn again after every change, and once a second while a run is live, so that its times advance. Otherwise the
+//! process sleeps. With `--json`, each change prints one JSON object instead.
+
+use std::collections::{HashMap, HashSet};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::disk::file_events::Hints;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::{Folder, Mailbox};
+use crate::run::attempt::record;
+use crate::run::view::status::{Standing, Status};
+use crate::surface::hangup::on_hangup;
+use crate::surface::program;
+use crate::surface::terminal::screen::{self, Screen};
+use crate::text;
+
+/// The shortest time between two drawings.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// The longest time between two readings of the mailbox, for file systems whose events are lost or do not exist.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
+
+/// What is kept up to date.
+pub trait Picture {
+    /// What is shown of one workflow.
+    type Row: Serialize + Clone;
+
+    /// The command that gives a program the same data; a hint names it where standard output is not a terminal.
+    const FOR_PROGRAMS: &'static str;
+
+    /// Reads the rows to show now.
+    fn look(&self) -> Result<Vec<Self::Row>>;
+
+    /// Reads one workflow that is no longer among the rows.
+    fn gone(&self, workflow: &WorkflowId) -> Result<Self::Row>;
+
+    /// The rows as text, for a terminal of this many columns.
+    fn words(&self, rows: &[Self::Row], columns: Option<usize>) -> String;
+
+    /// The status of a row's workflow.
+    fn status(row: &Self::Row) -> &Status;
+
+    /// Whether two rows differ in nothing but elapsed time.
+    fn is_same(one: &Self::Row, other: &Self::Row) -> bool;
+}
+
+/// Whether two statuses of a workflow differ in nothing but elapsed time.
+#[must_use]
+pub fn is_same(one: &Status, other: &Status) -> bool {
+    let rest =
+        |s: &Status| (s.state, s.question_id, s.attempt, s.live.as_ref().map(|l| (l.doing, l.tool.clone(), l.turns, l.last_words.clone())));
+    rest(one) == rest(other)
+}
+
+/// Why the view wakes up.
+enum Woken {
+    Changed,
+    Ended,
+}
+
+/// Keeps a picture up to date until Ctrl-C.
+///
+/// # Errors
+/// [`Error::Usage`] where standard output is not a terminal and `json` is false; whatever reading or drawing fails with.
+pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<u8> {
+    if !json && !std::io::stdout().is_terminal() {
+        return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", P::FOR_PROGRAMS)));
+    }
+    let (sender, woken) = mpsc::channel();
+    let mut watched = Watched::new(mailbox, sender.clone());
+    on_signal(sender.clone())?;
+    let _lookout = on_hangup(move || drop(sender.send(Woken::Ended)));
+    // An unknown workflow is an error before the screen changes.
+    let first = picture.look()?;
+    if json {
+        return print_changes(picture, first, &mut watched, &woken);
+    }
+    let screen = Screen::enter()?;
+    let last = draw_until_ended(&screen, picture, first, &mut watched, &woken);
+    drop(screen);
+    program::print_words(&picture.words(&last?, screen::columns()))?;
+    Ok(0)
+}
+
+/// Returns the rows that were shown last.
+fn draw_until_ended<P: Picture>(
+    screen: &Screen,
+    picture: &P,
+    mut rows: Vec<P::Row>,
+    watched: &mut Watched<'_>,
+    woken: &Receiver<Woken>,
+) -> Result<Vec<P::Row>> {
+    loop {
+        let columns = screen::columns().unwrap_or(80);
+        screen.draw(&text::printable(&picture.words(&rows, Some(columns))))?;
+        if !sleep(rows.iter().map(P::status), watched, woken) {
+            return Ok(rows);
+        }
+        rows = picture.look()?;
+    }
+}
+
+/// Prints each row that differs from how it was last printed. A workflow that is no longer shown is printed once more.
+fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Result<u8> {
+    let mut printed: HashMap<WorkflowId, P::Row> = HashMap::new();
+    loop {
+        let shown: HashSet<_> = rows.iter().map(|row| &P::status(row).workflow_id).collect();
+        for id in printed.keys().filter(|id| !shown.contains(id)).cloned().collect::<Vec<_>>() {
+            printed.remove(&id);
+            if let Ok(row) = picture.gone(&id) {
+                program::print_json(&row)?;
+            }
+        }
+        for row in &rows {
+            let id = &P::status(row).workflow_id;
+            if !printed.get(id).is_some_and(|p| P::is_same(p, row)) {
+                program::print_json(row)?;
+                printed.insert(id.clone(), row.clone());
+            }
+        }
+        if !sleep(rows.iter().map(P::status), watched, woken) {
+            return Ok(0);
+        }
+        rows = picture.look()?;
+    }
+}
+
+/// Sleeps until something may have changed; false when the view is to end.
+fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> bool {
+    let live = watched.watch_runs(shown);
+    let earliest = Instant::now() + DRAW_EVERY;
+    match woken.recv_timeout(if live { DRAW_EVERY } else { MAX_SLEEP }) {
+        Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return false,
+        Err(RecvTimeoutError::Timeout) => return true,
+        Ok(Woken::Changed) => {}
+    }
+    // Further changes within the same second are drawn together.
+    loop {
+        match woken.recv_timeout(earliest.saturating_duration_since(Instant::now())) {
+            Ok(Woken::Changed) => {}
+            Ok(Woken::Ended) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
+/// The folders whose file events wake the view.
+struct Watched<'a> {
+    mailbox: &'a Mailbox,
+    hints: Option<Hints>,
+    runs: Vec<PathBuf>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(mailbox: &'a Mailbox, sender: Sender<Woken>) -> Self {
+        let mut hints = Hints::new(move |_| drop(sender.send(Woken::Changed))).ok();
+        if let Some(hints) = &mut hints {
+            for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed] {
+                // Without events of a folder, its changes are seen after `MAX_SLEEP`.
+                let _ = hints.watch(&mailbox.folder(folder));
+            }
+        }
+        Self { mailbox, hints, runs: Vec::new() }
+    }
+
+    /// Watches the folders of the live runs; returns whether any run is live.
+    fn watch_runs<'s>(&mut self, shown: impl Iterator<Item = &'s Status>) -> bool {
+        let mut live = false;
+        for status in shown.filter(|s| s.state == Standing::Running) {
+            live = true;
+            let (Some(question), Some(attempt), Some(hints)) = (status.question_id, status.attempt, &mut self.hints) else { continue };
+            let round = crate::id::RoundId { workflow: status.workflow_id.clone(), question };
+            let folder = record::folder(self.mailbox, &round, attempt);
+            if !self.runs.contains(&folder) && hints.watch(&folder).is_ok() {
+                self.runs.push(folder);
+            }
+        }
+        live
+    }
+}
+
+fn on_signal(sender: Sender<Woken>) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGWINCH])
+        .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let _ = sender.send(if signal == SIGWINCH { Woken::Changed } else { Woken::Ended });
+        }
+    });
+    Ok(())
+}

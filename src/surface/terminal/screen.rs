@@ -1,0 +1,77 @@
+//! The terminal on standard output: its size, and its alternate screen.
+
+use std::io::{self, Write};
+
+use crossterm::style::Print;
+use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{cursor, execute, queue};
+
+use crate::error::{Error, Result};
+use crate::surface::terminal::columns;
+
+/// Rows and columns of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Lines.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+}
+
+/// The size of the terminal on standard output; `None` where standard output is not a terminal.
+#[must_use]
+pub fn size() -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|s| s.ws_row > 1 && s.ws_col > 1)?;
+    Some(Size { rows: usize::from(size.ws_row), columns: usize::from(size.ws_col) })
+}
+
+/// The columns of the terminal on standard output; `None` where standard output is not a terminal.
+#[must_use]
+pub fn columns() -> Option<usize> {
+    size().map(|size| size.columns)
+}
+
+/// The terminal's alternate screen, without a cursor. Dropping it restores what was shown before.
+#[derive(Debug)]
+pub struct Screen(());
+
+impl Screen {
+    /// Switches to the alternate screen.
+    pub fn enter() -> Result<Self> {
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide).map_err(|e| terminal_failed(&e))?;
+        Ok(Self(()))
+    }
+
+    /// Replaces what is shown with `text`, cut to the terminal's size. The text must be free of control characters.
+    pub fn draw(&self, text: &str) -> Result<()> {
+        let size = size().unwrap_or(Size { rows: 24, columns: 80 });
+        frame(text, size)
+            .and_then(|frame| io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()))
+            .map_err(|e| terminal_failed(&e))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = execute!(io::stdout(), cursor::Show, LeaveAlternateScreen);
+    }
+}
+
+fn frame(text: &str, size: Size) -> io::Result<Vec<u8>> {
+    let mut frame = Vec::new();
+    queue!(frame, cursor::MoveTo(0, 0))?;
+    let lines: Vec<&str> = text.lines().collect();
+    // The last row stays empty: a line break in it would scroll the screen.
+    let room = size.rows - 1;
+    let (shown, more) = if lines.len() > room { (room - 1, Some(lines.len() + 1 - room)) } else { (lines.len(), None) };
+    let more = more.map(|n| format!("… {n} more lines"));
+    for line in lines.iter().take(shown).copied().chain(more.as_deref()) {
+        queue!(frame, Print(columns::cut(line, size.columns)), Clear(ClearType::UntilNewLine), Print("\r\n"))?;
+    }
+    queue!(frame, Clear(ClearType::FromCursorDown))?;
+    Ok(frame)
+}
+
+fn terminal_failed(e: &io::Error) -> Error {
+    Error::failed(format!("cannot write to the terminal: {e}"), "check that the terminal is still open")
+}
