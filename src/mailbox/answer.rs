@@ -121,7 +121,7 @@ pub struct Answer {
     /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// Which question was on screen: [`super::Question::hash`].
+    /// The hash of the question that the person saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
     /// The human's words beside the value, or the reason of a refusal.

@@ -40,7 +40,10 @@ fn a_choice_is_made_with_the_arrow_keys() {
     open(&terminal);
     terminal.press(&["Enter"]);
     let screen = terminal.see("Answer:");
-    assert!(screen.contains("They *overlap*.") && screen.contains("merge  Merge into one") && screen.contains("Other…"), "{screen}");
+    assert!(
+        screen.contains("They *overlap*.") && screen.contains("merge  Merge into one") && screen.contains("Other: your own words"),
+        "{screen}"
+    );
     terminal.press(&["Down", "Enter"]);
     terminal.see("No question is pending");
     terminal.press(&["Down", "Enter"]);

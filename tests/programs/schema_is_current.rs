@@ -58,6 +58,49 @@ fn every_field_has_its_meaning() {
 }
 
 #[test]
+fn descriptions_hold_no_rust_paths_and_no_links() {
+    fn walk(at: &str, schema: &Value) {
+        match schema {
+            Value::Object(map) => map.iter().for_each(|(name, inner)| match inner {
+                Value::String(text) if name == "description" => {
+                    let leaks = ["::", "[`", "]("].into_iter().find(|mark| text.contains(mark));
+                    assert_eq!(leaks, None, "{at}: {text}");
+                }
+                inner => walk(&format!("{at}.{name}"), inner),
+            }),
+            Value::Array(items) => items.iter().for_each(|inner| walk(at, inner)),
+            _ => {}
+        }
+    }
+    schema::all().iter().for_each(|(name, schema)| walk(name, schema));
+}
+
+#[test]
+fn a_document_without_a_version_is_version_1() {
+    for (name, schema) in schema::all() {
+        if let Some(version) = schema["properties"].get("schema_version") {
+            assert_eq!(version["default"], 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_made_by_hand_may_hold_fits() {
+    let question = |field: &str, value: Value| json!({"workflow_id": "w", "question": "?", field: value});
+    for bare in [json!("merge"), json!(3), json!(true), json!(["a", 2]), json!({"q1": "a"}), json!({"outcome": "declined"})] {
+        fits("question", &question("answer", bare));
+    }
+    for wrong in [json!({"outcome": "perhaps"}), json!({"value": {"q1": 1}, "by": 7}), json!([["a"]])] {
+        fits_not("question", question("answer", wrong));
+    }
+    fits("question", &question("default", json!(3)));
+    for option in ["label", "key", "value"] {
+        fits("question", &question("options", json!([{option: "a", "description": "A"}, "b"])));
+    }
+    fits_not("question", question("options", json!([{"description": "no key"}])));
+}
+
+#[test]
 fn the_first_sketchs_examples_fit() {
     let read = |name: &str| -> Value {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/seed/{name}.json"));

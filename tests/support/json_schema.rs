@@ -37,6 +37,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
             "enum" => with.as_array().unwrap().contains(value),
             "anyOf" => with.as_array().unwrap().iter().any(fits),
             "oneOf" => with.as_array().unwrap().iter().filter(|s| fits(s)).count() == 1,
+            "not" => !fits(with),
             "allOf" => with.as_array().unwrap().iter().all(fits),
             "required" => match value.as_object() {
                 Some(map) => with.as_array().unwrap().iter().all(|name| map.contains_key(name.as_str().unwrap())),

@@ -8,31 +8,36 @@ use crate::id::{QuestionId, WorkflowId};
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::values;
 
-/// Answer the questions that agents left
+const EXAMPLES: &str = "Examples:
+  $ ask-answer list
+  WORKFLOW  AGE  ASKED BY  QUESTION
+  docs-42   2h   reviewer  The sections overlap. How should we proceed?
+
+  $ ask-answer docs-42 merge
+
+  Several questions that were asked at once:
+  $ ask-answer db-7 which=pg 'why=Staging has it'
+
+  A long answer from a file, and a result of Claude Code's AskUserQuestion:
+  $ ask-answer essay - < draft.md
+  $ ask-answer docs-42 --file result.json
+
+  A workflow whose id is also a command:
+  $ ask-answer -- list yes";
+
+/// Answer the questions that agents posted
 ///
-/// On a terminal, without arguments: the inbox.
+/// Without arguments, on a terminal: the inbox, which shows the pending questions and asks for their answers.
 ///
-///   $ ask-answer list
-///   WORKFLOW  AGE  ASKED BY  QUESTION
-///   docs-42   2h   reviewer  The sections overlap. How should we proceed?
-///
-///   $ ask-answer docs-42 merge
-///
-/// What kind of answer fits is the question's to say: one value for one question (quote several
-/// words), any number of keys for a multi_choice, ID=VALUE pairs for several questions asked at
-/// once. `-` reads the value from standard input.
-///
-///   $ ask-answer db-7 which=pg 'why=It is what staging has'
-///
-///   $ ask-answer essay - < draft.md
-///
-/// An id that is also a subcommand's name follows `--`: ask-answer -- list yes
+/// The question decides what fits as an answer: one value for a single question (quote several words), any number of keys for a
+/// multi_choice, ID=VALUE pairs for several questions that were asked at once.
 #[derive(Debug, Parser)]
 #[command(
-    verbatim_doc_comment,
     name = "ask-answer",
     version,
+    max_term_width = 100,
     after_help = EXIT_CODES,
+    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
     disable_help_subcommand = true,
     override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer"
 )]
@@ -52,27 +57,24 @@ pub struct AskAnswer {
 #[derive(Debug, Args)]
 pub struct Reply {
     // One argument for both: clap takes a command's name for a command only before the first value.
-    /// The workflow whose question it is, and the answer
+    /// The workflow, and the answer to its question
     ///
-    /// The answer `-` is read from standard input, without its last newline. An answer that begins
-    /// with - follows `--`.
-    #[arg(verbatim_doc_comment, value_names = ["ID", "ANSWER"], num_args = 1.., allow_negative_numbers = true)]
+    /// The answer `-` is read from standard input, without its last newline. An answer that begins with - follows `--`.
+    #[arg(value_names = ["ID", "ANSWER"], num_args = 1.., allow_negative_numbers = true)]
     pub words: Vec<String>,
     /// Read the answer as JSON from a file; `-` is standard input
     ///
-    /// Text, a list (multi_choice), an object by question id (several questions), or what
-    /// Claude Code's AskUserQuestion gave back ({"answers": {…}, "annotations": {…}}).
-    ///
-    ///   $ ask-answer docs-42 --file result.json
-    #[arg(verbatim_doc_comment, short, long, value_name = "FILE")]
+    /// The file holds text, a list (for a multi_choice), an object by question id (for several questions), or the result of Claude
+    /// Code's AskUserQuestion ({"answers": {…}, "annotations": {…}}).
+    #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Who answers; otherwise $USER
+    /// The name of the person who answers [default: $USER]
     #[arg(long, value_name = "NAME", global = true)]
     pub by: Option<String>,
-    /// Answer this round only, not a newer question of the same workflow
+    /// Answer only this round, not a newer question of the same workflow
     #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
     pub round: Option<QuestionId>,
-    /// Words for the agent beside the answer
+    /// A note for the agent, in addition to the answer
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 }
@@ -80,43 +82,41 @@ pub struct Reply {
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the pending questions: larger priority first, then the oldest
+    /// List the pending questions, by priority and then by age
     List,
     /// Show a workflow's question, or how its last one ended
     Show {
-        /// Whose question
+        /// The workflow
         id: WorkflowId,
-        /// `ask-user-question` prints the input for Claude Code's AskUserQuestion
-        ///
-        ///   $ ask-answer show docs-42 --format ask-user-question
-        #[arg(verbatim_doc_comment, long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
+        /// How to print it [default: text]
+        #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
         format: Option<Format>,
     },
-    /// Refuse to answer; the agent is told so, and goes on without
+    /// Decline to answer; the agent is relaunched and told so
     Decline {
-        /// Whose question
+        /// The workflow
         id: WorkflowId,
-        /// Why, for the agent
+        /// The reason, for the agent
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
-        /// Decline this round only
+        /// Decline only this round
         #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
         round: Option<QuestionId>,
     },
-    /// Take a question back; no agent is started
+    /// Withdraw a question; no agent is relaunched
     Cancel {
-        /// Whose question
+        /// The workflow
         id: WorkflowId,
-        /// Why, for the record
+        /// The reason, for the record
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
-        /// Every question at or below it; nobody in the tree is relaunched any more
+        /// Withdraw also every question below the workflow; no agent of this tree is relaunched
         #[arg(long)]
         tree: bool,
     },
     /// Write a long answer in $VISUAL or $EDITOR
     Edit {
-        /// Whose question
+        /// The workflow
         id: WorkflowId,
     },
 }

@@ -8,17 +8,26 @@ use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::values;
 
+const EXAMPLES: &str = "Examples:
+  $ checkpoint save docs-42 --step review --completed draft \\
+      --file-ref backup=/tmp/doc.bak
+  /home/ann/.claude/questions/checkpoints/docs-42.json
+
+  $ eval \"$(checkpoint env docs-42)\" && echo \"$CURRENT_STEP: $USER_ANSWER\"
+  review: merge";
+
 /// Save and read the state that a fresh process resumes from
 ///
-///   $ checkpoint save docs-42 --step review --completed draft --file-ref backup=/tmp/doc.bak
-///   /home/ann/.claude/questions/checkpoints/docs-42.json
-///
-///   $ eval "$(checkpoint env docs-42)"; case "$USER_ANSWER" in merge) … esac
-///
-/// save, show, env and path take their ID from $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID where none is
-/// given.
+/// The commands save, show, env and path use $WORKFLOW_ID, else $ASKBOX_WORKFLOW_ID, where no ID is given.
 #[derive(Debug, Parser)]
-#[command(verbatim_doc_comment, name = "checkpoint", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(
+    name = "checkpoint",
+    version,
+    max_term_width = 100,
+    after_help = EXIT_CODES,
+    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
+    disable_help_subcommand = true
+)]
 pub struct Checkpoint {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -31,97 +40,89 @@ pub struct Checkpoint {
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Save a complete checkpoint, replacing the one before; prints where it lies
+    /// Save a complete checkpoint, replacing the previous one; prints its path
     ///
-    /// From the flags; else from --file; else JSON from standard input. Flags beside --file
-    /// come on top of it. Fields that askbox does not know are kept.
-    ///
-    ///   $ checkpoint save docs-42 < state.json
-    ///
-    ///   $ checkpoint save docs-42 --step review --completed draft --pending ship --state tries=3
-    #[command(verbatim_doc_comment)]
+    /// The checkpoint comes from the flags, from --file, or as JSON from standard input. Flags override the fields of --file.
+    /// Fields that askbox does not know are kept.
+    #[command(after_help = "Examples:
+  $ checkpoint save docs-42 < state.json
+  $ checkpoint save docs-42 --step review --completed draft --state tries=3")]
     Save(Box<Save>),
-    /// Print one value, bare
+    /// Print one value
     ///
-    /// FIELD is a dotted path. Text is printed as it is, null as nothing, the rest as JSON.
-    ///
-    ///   $ checkpoint get docs-42 files.backup
-    ///   /tmp/doc.bak
-    #[command(verbatim_doc_comment)]
+    /// Text is printed as it is, null as an empty line, anything else as JSON.
+    #[command(after_help = "Examples:
+  $ checkpoint get docs-42 files.backup
+  /tmp/doc.bak")]
     Get {
-        /// Whose checkpoint
+        /// The workflow
         id: WorkflowId,
-        /// Such as user_answer, files.backup or completed_steps.0
+        /// A dotted path, such as user_answer, files.backup or completed_steps.0
         field: String,
     },
     /// Set one value
-    ///
-    ///   $ checkpoint set docs-42 state_variables.tries 4 --as-json
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = "Examples:
+  $ checkpoint set docs-42 state_variables.branch fix-7
+  $ checkpoint set docs-42 state_variables.tries 4 --as-json")]
     Set {
-        /// Whose checkpoint
+        /// The workflow
         id: WorkflowId,
-        /// A dotted path such as state_variables.branch
+        /// A dotted path, such as state_variables.branch
         field: String,
-        /// The value; `-` reads it from standard input; one that begins with - follows `--`
+        /// The value; `-` reads it from standard input; a value that begins with - follows `--`
         #[arg(allow_negative_numbers = true)]
         value: String,
-        /// The value is JSON, not text
+        /// Read the value as JSON instead of text
         #[arg(long)]
         as_json: bool,
     },
-    /// Close the current step and open the next one
-    ///
-    ///   $ checkpoint step docs-42 ship
-    #[command(verbatim_doc_comment)]
+    /// Move the current step to the completed ones and begin the next
+    #[command(after_help = "Examples:
+  $ checkpoint step docs-42 ship")]
     Step {
-        /// Whose checkpoint
+        /// The workflow
         id: WorkflowId,
         /// The step that begins
         name: String,
     },
-    /// Show a checkpoint to a human, or its document with --json
+    /// Show a checkpoint; with --json, its document
     Show {
-        /// Whose checkpoint
+        /// The workflow
         id: Option<WorkflowId>,
     },
-    /// Print shell assignments for `eval`: every value one quoted word
+    /// Print a checkpoint as shell assignments for `eval`
     ///
-    /// WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT,
-    /// NEXT_ACTION, USER_ANSWER, one FILE_<KEY> for each file, one STATE_<KEY> for each state
-    /// variable, one USER_ANSWER_<ID> for each question of a batch. Lists have one item a
-    /// line.
-    ///
-    ///   $ eval "$(checkpoint env docs-42)" && cp "$FILE_BACKUP" .
-    #[command(verbatim_doc_comment)]
+    /// Every value is quoted. The variables are WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT,
+    /// NEXT_ACTION and USER_ANSWER, one FILE_<KEY> for each file, one STATE_<KEY> for each state variable, and one USER_ANSWER_<ID>
+    /// for each of several questions. Lists hold one item a line.
+    #[command(after_help = "Examples:
+  $ eval \"$(checkpoint env docs-42)\" && cp \"$FILE_BACKUP\" .")]
     Env {
-        /// Whose checkpoint
+        /// The workflow
         id: Option<WorkflowId>,
-        /// What every name begins with, such as CP_
+        /// A prefix for every variable's name, such as CP_
         #[arg(long, value_name = "P", default_value = "", hide_default_value = true, value_parser = values::variable_prefix)]
         prefix: String,
     },
-    /// Print where the checkpoint lies, or would lie
-    ///
-    ///   $ jq .files "$(checkpoint path docs-42)"
-    #[command(verbatim_doc_comment)]
+    /// Print the path of a checkpoint, whether it exists or not
+    #[command(after_help = "Examples:
+  $ jq .files \"$(checkpoint path docs-42)\"")]
     Path {
-        /// Whose checkpoint
+        /// The workflow
         id: Option<WorkflowId>,
     },
-    /// Check a checkpoint; what holds a slash or is a file is a path, else an id
-    ///
-    ///   $ checkpoint validate /tmp/workflow_42_checkpoint.json
-    #[command(verbatim_doc_comment)]
+    /// Check that a checkpoint can be resumed from
+    #[command(after_help = "Examples:
+  $ checkpoint validate /tmp/workflow_42_checkpoint.json")]
     Validate {
-        /// A file or an id
+        /// A path, if it contains a slash or names an existing file; otherwise a workflow
         target: String,
     },
     /// List the checkpoints of the mailbox
     List,
     /// Remove a checkpoint
     Rm {
-        /// Whose checkpoint
+        /// The workflow
         id: WorkflowId,
     },
 }
@@ -129,39 +130,39 @@ pub enum Command {
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Save {
-    /// Whose checkpoint; otherwise $WORKFLOW_ID or $ASKBOX_WORKFLOW_ID
+    /// The workflow [default: $WORKFLOW_ID, else $ASKBOX_WORKFLOW_ID]
     pub id: Option<WorkflowId>,
-    /// Read JSON from this file; `-` is standard input
+    /// Read the checkpoint as JSON from this file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The step in progress
+    /// The current step
     #[arg(long, value_name = "NAME")]
     pub step: Option<String>,
-    /// The steps done
+    /// The completed steps
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub completed: Vec<String>,
-    /// The steps to come
+    /// The steps that remain
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub pending: Vec<String>,
-    /// A file the next process needs; repeat it for each
+    /// A file that the next process needs; repeat for each
     #[arg(long, value_name = "KEY=PATH", value_parser = values::pair)]
     pub file_ref: Vec<(String, String)>,
-    /// Something to remember; repeat it for each
+    /// A value that the next process needs; repeat for each
     #[arg(long, value_name = "KEY=VALUE", value_parser = values::pair)]
     pub state: Vec<(String, String)>,
-    /// Where the work stands, in words
+    /// A summary of the work so far
     #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
-    /// What to do after the user responds
+    /// What to do when the answer is there
     #[arg(long, value_name = "TEXT")]
     pub next_action: Option<String>,
-    /// What kind of work it is
+    /// The kind of work
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
 }
 
 impl Save {
-    /// Whether any field is given by a flag.
+    /// Whether a flag sets any field.
     #[must_use]
     pub fn has_fields(&self) -> bool {
         let texts = [&self.step, &self.context, &self.next_action, &self.kind];

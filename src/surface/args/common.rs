@@ -8,17 +8,17 @@ use crate::mailbox::Mailbox;
 /// The exit statuses, as `--help` shows them.
 pub const EXIT_CODES: &str = "Exit status:
   0  done
-  1  failed: the disk, the system
-  2  usage: the arguments do not make sense
-  3  no such workflow, question, checkpoint or mailbox
-  4  conflict: already pending, answered or claimed; nobody will answer
-  5  invalid: a document or an id that does not say what it must
-  6  still waiting: the time ran out";
+  1  failed: an I/O error, or any other failure
+  2  usage: wrong arguments
+  3  not found: no such workflow, question, checkpoint or mailbox
+  4  conflict: already pending, answered or claimed; or there will be no answer
+  5  invalid: a document or an id is not valid
+  6  still waiting: the time is over";
 
 /// Flags of every program.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
-    /// The mailbox folder; otherwise $ASKBOX_DIR, otherwise ~/.claude/questions
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
     #[arg(long, global = true, value_name = "DIR")]
     pub mailbox: Option<PathBuf>,
     /// Print JSON, for programs
@@ -27,12 +27,12 @@ pub struct Common {
 }
 
 impl Common {
-    /// The mailbox, which must exist.
+    /// Opens the mailbox, which must exist.
     pub fn open(&self) -> Result<Mailbox> {
         Mailbox::open(Mailbox::locate(self.mailbox.as_deref())?)
     }
 
-    /// The mailbox, made where it is missing.
+    /// Opens the mailbox, and creates it where it does not exist.
     pub fn open_or_create(&self) -> Result<Mailbox> {
         Mailbox::open_or_create(Mailbox::locate(self.mailbox.as_deref())?)
     }
