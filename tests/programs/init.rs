@@ -1,6 +1,9 @@
 //! `askbox init` writes what the programs themselves read and take.
 
+use std::path::Path;
 use std::process::Command;
+
+use askbox::config;
 
 use crate::support::cli::Scene;
 
@@ -12,12 +15,12 @@ fn the_configuration_lands_where_the_programs_look_and_is_never_overwritten() {
     let path = scene.ok("askbox init");
     assert_eq!(path, scene.file(".config/askbox/config.toml").to_str().unwrap());
     let written = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(written, askbox::config::template());
+    assert_eq!(written, config::template());
     assert_eq!(written, scene.ok("askbox init --print") + "\n");
     std::fs::write(&path, "[relaunch]\nattempts = 2\n").unwrap();
     let again = scene.run("askbox init");
     assert_eq!(again.status, 4, "{}", again.stderr);
-    assert!(again.stderr.contains("was left as it is") && again.stderr.contains("askbox init --force"), "{}", again.stderr);
+    assert!(again.stderr.contains("was not changed") && again.stderr.contains("askbox init --force"), "{}", again.stderr);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "[relaunch]\nattempts = 2\n");
 }
 
@@ -31,7 +34,7 @@ fn force_keeps_every_old_configuration_beside_the_new_one() {
     }
     let read = |name: &str| std::fs::read_to_string(scene.file(".config/askbox").join(name)).unwrap();
     assert_eq!((read("config.toml.old"), read("config.toml.old.1")), ("# one\n".into(), "# two\n".into()));
-    assert_eq!(read("config.toml"), askbox::config::template());
+    assert_eq!(read("config.toml"), config::template());
 }
 
 #[test]
@@ -39,9 +42,11 @@ fn the_configuration_goes_to_the_place_that_the_environment_names() {
     let scene = Scene::new();
     scene.ok("XDG_CONFIG_HOME=$PWD/x askbox init && ASKBOX_CONFIG=$PWD/deep/er/own.toml askbox init");
     assert!(scene.file("x/askbox/config.toml").is_file() && scene.file("deep/er/own.toml").is_file());
-    // What was written is what a program then reads.
+    // The programs read the file that the variable names.
     scene.ok("printf '[relaunch]\\nattempts = 0\\n' > bad.toml");
     assert_eq!(scene.run("ASKBOX_CONFIG=$PWD/bad.toml timeout 5 relaunch watch").status, 5);
+    // An empty variable counts as unset.
+    scene.ok("ask-post -w w 'Go?' && ASKBOX_CONFIG= relaunch status --summary");
 }
 
 #[test]
@@ -93,4 +98,22 @@ fn the_section_for_a_claude_md_teaches_the_seeds_three_words_with_our_programs()
         assert!(line.contains(command), "{line}");
     }
     assert!(!scene.file(".config/askbox/config.toml").exists());
+}
+
+#[test]
+fn the_table_of_keys_in_the_operators_guide_is_current() {
+    let row = |key: &config::Key| {
+        let meaning = key.meaning().replace('|', "\\|");
+        format!("| `{}` | `{}` | {meaning} |\n", key.path.replace('*', "NAME"), config::default_of(key))
+    };
+    let table = format!("| key | default | meaning |\n|---|---|---|\n{}", config::keys().map(row).collect::<String>());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide-operator.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (head, rest) = page.split_once("<!-- keys -->\n").unwrap();
+    let (written, tail) = rest.split_once("<!-- end -->").unwrap();
+    if std::env::var_os("ASKBOX_WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{head}<!-- keys -->\n{table}<!-- end -->{tail}")).unwrap();
+    } else {
+        assert_eq!(written, table, "docs/guide-operator.md is stale; ASKBOX_WRITE_DOCS=1 rewrites the table");
+    }
 }

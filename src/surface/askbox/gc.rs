@@ -10,7 +10,7 @@ use crate::{config, time};
 pub fn run(args: &Gc) -> Result<u8> {
     let keep = match args.keep {
         Some(keep) => Some(keep),
-        None => config::load()?.config.history.keep.map(|span| span.0),
+        None => config::load()?.config.history.keep.0.map(|span| span.0),
     };
     let report = gc::run(&args.common.open()?, Policy { keep, dry_run: args.dry_run })?;
     if args.common.json {

@@ -1,5 +1,5 @@
-//! `askbox init`: the configuration file, shell completions, man pages. All are made from what the programs themselves use:
-//! [`config::KEYS`] and the argument types.
+//! `askbox init`: the configuration file, shell completions and man pages. All are made from what the programs use themselves:
+//! [`config::keys`] and the argument types.
 
 #![allow(clippy::disallowed_methods, reason = "man pages go to a folder that the caller names, outside of any mailbox")]
 
@@ -37,10 +37,13 @@ pub fn run(args: &Init) -> Result<u8> {
     Ok(0)
 }
 
-/// Writes the template where the programs look for it.
+/// Writes the configuration file to the path where the programs look for it.
 fn write(force: bool) -> Result<PathBuf> {
     let path = config::location().ok_or_else(|| {
-        Error::usage("neither $ASKBOX_CONFIG, $XDG_CONFIG_HOME nor $HOME is set, so there is no place for it", "askbox init --print > FILE")
+        Error::usage(
+            "the configuration file has no place: $ASKBOX_CONFIG, $XDG_CONFIG_HOME and $HOME are all unset",
+            "set one of them, or: askbox init --print > FILE",
+        )
     })?;
     let path = std::path::absolute(&path).io("find", &path)?;
     disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
@@ -50,13 +53,13 @@ fn write(force: bool) -> Result<PathBuf> {
     match disk::create(&path, config::template().as_bytes())? {
         Placed::Done => Ok(path),
         Placed::NameExists => Err(Error::conflict(
-            format!("{} exists, and was left as it is", path.display()),
-            "look at all keys: askbox init --print; start over, keeping the old file: askbox init --force",
+            format!("{} exists already and was not changed", path.display()),
+            "print all keys: askbox init --print; write a new file and keep the old one beside it: askbox init --force",
         )),
     }
 }
 
-/// Moves an old configuration to `config.toml.old`, `config.toml.old.1` …
+/// Renames an old configuration file to `config.toml.old`, `config.toml.old.1` …
 fn keep_old(path: &Path) -> Result<()> {
     for n in 0_u32.. {
         let mut name = path.as_os_str().to_owned();
@@ -64,7 +67,7 @@ fn keep_old(path: &Path) -> Result<()> {
         let old = PathBuf::from(name);
         match disk::rename(path, &old) {
             Ok(Placed::Done) => {
-                program::say(&format!("note: the old one is {}\n", old.display()));
+                program::say(&format!("note: the old file is now {}\n", old.display()));
                 return Ok(());
             }
             Ok(Placed::NameExists) => {}
@@ -75,23 +78,23 @@ fn keep_old(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The completions of all programs as one script.
+/// The completions of all programs in one script.
 pub fn completions(shell: clap_complete::Shell) -> Result<String> {
     let mut out = Vec::new();
     for mut command in programs() {
         let name = command.get_name().to_owned();
         clap_complete::generate(shell, &mut command, name, &mut out);
     }
-    String::from_utf8(out).map_err(|_| Error::failed("the completions are no UTF-8", "report this"))
+    String::from_utf8(out).map_err(|_| Error::failed("the completions are not valid UTF-8", "report this"))
 }
 
-/// Writes a page for each program and each of its commands; returns what was written.
+/// Writes a man page for each program and each of its commands. Returns the paths of the pages.
 pub fn man(dir: &Path) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(dir).io("create", dir)?;
     let mut written = Vec::new();
     for command in programs() {
         let mut command = command.disable_help_subcommand(true);
-        // Gives every command its full name: `relaunch-watch`.
+        // Gives every command its full name, such as `relaunch-watch`.
         command.build();
         pages(&command, dir, &mut written)?;
     }
@@ -102,7 +105,7 @@ fn pages(command: &Command, dir: &Path, written: &mut Vec<PathBuf>) -> Result<()
     for sub in command.get_subcommands().filter(|c| !c.is_hide_set()) {
         pages(sub, dir, written)?;
     }
-    // No date, so that a page depends on nothing but the program; the blank keeps its place.
+    // No date, so that a page depends on the program alone. The blank keeps the date's place.
     let page =
         clap_mangen::Man::new(command.clone()).date(" ").source(concat!("askbox ", env!("CARGO_PKG_VERSION"))).manual("askbox manual");
     let path = dir.join(page.get_filename());

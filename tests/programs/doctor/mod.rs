@@ -138,8 +138,8 @@ fn what_is_in_force_is_told_with_its_source() {
     assert_eq!(of("mailbox")["from"], "$ASKBOX_DIR");
     assert_eq!(of("runner.claude.program")["value"], scene.file("agent").to_str().unwrap());
     assert_eq!(of("runner.claude.env")["value"]["KEY"], "(set)");
-    for (key, ..) in askbox::config::KEYS {
-        of(&key.replace('*', "claude"));
+    for key in askbox::config::keys() {
+        of(&key.path.replace('*', "claude"));
     }
     let by_flag = scene.ok(&format!("askbox doctor --json --mailbox {} | jq -r '.in_force[0].from'", scene.mailbox().display()));
     assert_eq!(by_flag, "--mailbox");

@@ -1,11 +1,11 @@
-//! The configuration in force, and from where each value comes.
+//! The configuration in force, and where each value comes from.
 
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::config::{self, KEYS, Loaded};
+use crate::config::{self, Loaded};
 
 /// One value in force.
 #[derive(Debug, Clone, Serialize)]
@@ -22,7 +22,7 @@ fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|v| !v.is_empty())
 }
 
-/// Everything. Without a readable configuration only the places are known: the programs would not start.
+/// All values in force. Without a readable configuration only the two paths: the programs would not start.
 pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Value> {
     let path = |p: &Path| Json::from(p.display().to_string());
     let variable = |names: &[&str]| names.iter().find(|n| is_set(n)).map_or_else(|| "default".to_owned(), |n| format!("${n}"));
@@ -37,7 +37,7 @@ pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Va
     });
     let Some(loaded) = loaded else { return values };
     let config = &loaded.config;
-    // Every runner of the file, and the one that launches, with what it inherits.
+    // Every runner of the file and the default runner, each with its defaults.
     let mut names: Vec<String> = config.runner.named.keys().cloned().collect();
     if !names.contains(&config.runner.default) {
         names.push(config.runner.default.clone());
@@ -48,7 +48,7 @@ pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Va
             tree["runner"][name] = serde_json::to_value(runner).unwrap_or_default();
         }
     }
-    for (key, ..) in KEYS {
+    for config::Key { path: key, .. } in config::keys() {
         let keys: Vec<String> = match key.strip_prefix("runner.*.") {
             Some(rest) => names.iter().map(|name| format!("runner.{name}.{rest}")).collect(),
             None => vec![(*key).to_owned()],
@@ -65,7 +65,7 @@ pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Va
     values
 }
 
-/// An environment may hold keys, and what the doctor says is shown around.
+/// Replaces the values of an environment: they may be secret, and people share the doctor's output.
 fn hide(environment: &mut Json) {
     for (_, value) in environment.as_object_mut().into_iter().flatten() {
         *value = "(set)".into();

@@ -1,0 +1,75 @@
+//! All sections of the configuration file together.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::limits::{Chain, Limits};
+use crate::config::relaunching::Relaunch;
+use crate::config::runners::{Runner, Runners};
+use crate::config::section::{Key, Section};
+use crate::config::upkeep::{History, Log, Metrics, Notify};
+use crate::error::Result;
+
+/// Everything that can be configured. Every key is optional.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Config {
+    /// `[relaunch]`
+    pub relaunch: Relaunch,
+    /// `[runner]`
+    pub runner: Runners,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[chain]`
+    pub chain: Chain,
+    /// `[notify]`
+    pub notify: Notify,
+    /// `[history]`
+    pub history: History,
+    /// `[log]`
+    pub log: Log,
+    /// `[metrics]`
+    pub metrics: Metrics,
+}
+
+impl Config {
+    /// The runner with this name, or the default runner, and its name.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Invalid`] if the configuration has no such section.
+    pub fn runner(&self, name: Option<&str>) -> Result<(String, Runner)> {
+        self.runner.find(name)
+    }
+}
+
+/// The sections in the order of the documentation.
+pub const SECTIONS: [Section; 9] = [
+    Relaunch::SECTION,
+    Runners::SECTION,
+    Runner::SECTION,
+    Limits::SECTION,
+    Chain::SECTION,
+    Notify::SECTION,
+    History::SECTION,
+    Log::SECTION,
+    Metrics::SECTION,
+];
+
+/// All keys in the order of the documentation.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    SECTIONS.iter().flat_map(|section| section.keys)
+}
+
+/// The default of a key as TOML.
+#[must_use]
+pub fn default_of(key: &Key) -> String {
+    let text = |defaults: std::result::Result<toml::Value, toml::ser::Error>, path: &str| {
+        let value = path.split('.').try_fold(defaults.ok()?, |value, name| value.get(name).cloned());
+        value.map(|value| value.to_string())
+    };
+    let found = match key.path.strip_prefix("runner.*.") {
+        Some(name) => text(toml::Value::try_from(Runner::default()), name),
+        None => text(toml::Value::try_from(Config::default()), key.path),
+    };
+    found.unwrap_or_default()
+}

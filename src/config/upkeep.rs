@@ -1,0 +1,79 @@
+//! `[notify]`, `[history]`, `[log]` and `[metrics]`: what the operator sees, and what is kept.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::section::section;
+use crate::text;
+use crate::time::{self, Span};
+
+section! {
+    /// `[notify]`: how the user is told of questions.
+    "notify" Notify {
+        /// A program and its arguments, run for every event (`asked`, `reminder`, `overdue`). It gets the event as its last argument and the
+        /// question's document on standard input, and is killed after 30 s. `[]`: nothing is run. Example: `["notify-askbox", "--desktop"]`.
+        command: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// `[history]`: what `askbox gc` keeps.
+    "history" History {
+        /// How long finished rounds are kept. `askbox gc` removes older ones; nothing else ever does. `""`: for ever. Example: `"90d"`.
+        keep: Keep = Keep(None),
+    }
+}
+
+section! {
+    /// `[log]`: how the watcher writes its log.
+    "log" Log {
+        /// The form of the watcher's log on standard error. `"text"`: lines for people. `"json"`: one JSON object a line.
+        format: LogFormat = LogFormat::Text,
+    }
+}
+
+section! {
+    /// `[metrics]`: figures for monitoring.
+    "metrics" Metrics {
+        /// A file, by its absolute path, that the watcher replaces with figures for Prometheus's textfile collector whenever they change.
+        /// `""`: no file. Example: `"/var/lib/node_exporter/askbox.prom"`.
+        file: PathBuf = PathBuf::new(),
+    }
+}
+
+/// The form of the watcher's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How long something is kept: a duration, or `""` for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub struct Keep(pub Option<Span>);
+
+impl TryFrom<String> for Keep {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        if written.is_empty() {
+            return Ok(Self(None));
+        }
+        let wrong = |_| format!("`{}` is not a duration such as 90d", text::excerpt(&written, 40));
+        time::parse_duration(&written, "keep").map(|time| Self(Some(Span(time)))).map_err(wrong)
+    }
+}
+
+impl From<Keep> for String {
+    fn from(keep: Keep) -> Self {
+        keep.0.map_or_else(String::new, |span| humantime::format_duration(span.0).to_string())
+    }
+}

@@ -1,0 +1,42 @@
+//! Checks of values beyond their types.
+
+use crate::config::settings::Config;
+use crate::error::{Error, Result};
+
+/// Refuses values that no run could work with.
+pub(super) fn check(config: &Config) -> Result<()> {
+    let (relaunch, limits, chain) = (&config.relaunch, &config.limits, &config.chain);
+    for (key, is_zero) in [
+        ("relaunch.max_concurrent", relaunch.max_concurrent == 0),
+        ("relaunch.attempts", relaunch.attempts == 0),
+        ("relaunch.breaker_window", relaunch.breaker_window.0.is_zero()),
+        ("relaunch.breaker_pause", relaunch.breaker_pause.0.is_zero()),
+        ("limits.run_time", limits.run_time.0.is_zero()),
+        ("limits.silence", limits.silence.0.is_zero()),
+        ("limits.silent_after", limits.silent_after.0.is_zero()),
+        ("chain.max_depth", chain.max_depth == 0),
+        ("chain.max_children", chain.max_children == 0),
+    ] {
+        if is_zero {
+            return Err(Error::invalid(key, "is zero", "use a value above zero"));
+        }
+    }
+    for (key, usd) in [
+        ("limits.run_cost", limits.run_cost),
+        ("limits.workflow_cost", limits.workflow_cost),
+        ("limits.tree_cost", limits.tree_cost),
+        ("limits.day_cost", limits.day_cost),
+    ] {
+        if usd < 0.0 {
+            return Err(Error::invalid(key, "is negative", "write US dollars such as 2.5, or 0 for no limit"));
+        }
+    }
+    if config.metrics.file.components().next().is_some() && !config.metrics.file.is_absolute() {
+        return Err(Error::invalid(
+            "metrics.file",
+            "is not an absolute path",
+            "write an absolute path such as /var/lib/node_exporter/askbox.prom",
+        ));
+    }
+    config.runner(None).map(drop)
+}
