@@ -1,13 +1,13 @@
 //! `askbox agents list` finds the agents that the real `claude` finds, with the same descriptions and models: in a folder of well-formed
 //! files, and in every folder of a tree with nested projects, a home and a linked worktree.
 
-use crate::support::api::Api;
-use crate::support::claude::{ClaudeHome, LIMIT, run, uuid};
-use crate::support::live::{FLAGS, Live};
+use crate::support::claude::live::FLAGS;
+use crate::support::claude::live::Live;
+use crate::support::claude::uuid;
+use crate::support::{ClaudeWorld, output};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Name, description and model of each agent.
 type Agents = BTreeMap<String, (String, Option<String>)>;
@@ -56,8 +56,8 @@ fn write(path: &Path, content: &[u8]) {
 }
 
 /// What `claude` says it knows in a folder, by its list with descriptions and by the names of the event `init`.
-fn known(home: &ClaudeHome, dir: &Path) -> (Agents, Vec<String>) {
-    let mut command = home.command();
+fn known(world: &ClaudeWorld, dir: &Path) -> (Agents, Vec<String>) {
+    let mut command = world.claude();
     command.args(FLAGS).current_dir(dir);
     let mut live = Live::spawn(command);
     live.send(&json!({"type": "control_request", "request_id": "q", "request": {"subtype": "initialize"}}));
@@ -77,25 +77,23 @@ fn agents(list: &Value) -> Agents {
 }
 
 /// What we find there.
-fn listed(home: &ClaudeHome, dir: &Path) -> Agents {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_askbox"));
-    command.args(["agents", "list", "--json"]).env_clear().envs(home.env()).current_dir(dir);
-    let outcome = run(command, b"", LIMIT);
+fn listed(world: &ClaudeWorld, dir: &Path) -> Agents {
+    let outcome = output(world.command("askbox").args(["agents", "list", "--json"]).current_dir(dir));
     let list: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {outcome:?}"));
     agents(&list["agents"])
 }
 
 /// The agents that claude has where nobody defined any.
-fn built_in(home: &ClaudeHome) -> Agents {
-    let empty = home.home().join("empty");
+fn built_in(world: &ClaudeWorld) -> Agents {
+    let empty = world.home().join("empty");
     std::fs::create_dir_all(&empty).unwrap();
-    known(home, &empty).0
+    known(world, &empty).0
 }
 
 #[track_caller]
-fn assert_agreed(home: &ClaudeHome, dir: &Path, built_in: &Agents) -> Agents {
-    let ours = listed(home, dir);
-    let (theirs, names) = known(home, dir);
+fn assert_agreed(world: &ClaudeWorld, dir: &Path, built_in: &Agents) -> Agents {
+    let ours = listed(world, dir);
+    let (theirs, names) = known(world, dir);
     let defined: Agents = theirs.into_iter().filter(|(name, what)| built_in.get(name) != Some(what)).collect();
     let mut shown: Vec<&String> = defined.keys().chain(built_in.keys().filter(|b| !defined.contains_key(*b))).collect();
     let mut names: Vec<&String> = names.iter().collect();
@@ -112,23 +110,22 @@ fn assert_agreed(home: &ClaudeHome, dir: &Path, built_in: &Agents) -> Agents {
 
 #[test]
 fn of_a_folder_with_well_formed_files_askbox_lists_what_claude_knows() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    let built_in = built_in(&home);
+    let world = ClaudeWorld::without_askbox();
+    let built_in = built_in(&world);
     assert!(built_in.contains_key("general-purpose"));
-    let agents = home.work().join(".claude/agents");
+    let agents = world.work().join(".claude/agents");
     for (name, content) in well_formed() {
         write(&agents.join(format!("{name}.md")), content.as_bytes());
     }
     write(&agents.join("other.markdown"), b"---\nname: other\ndescription: d\n---\nbody\n");
     write(&agents.join("upper.MD"), b"---\nname: upper-md\ndescription: d\n---\nbody\n");
-    write(&home.work().join("outside/linked.md"), b"---\nname: linked\ndescription: d\n---\nbody\n");
+    write(&world.work().join("outside/linked.md"), b"---\nname: linked\ndescription: d\n---\nbody\n");
     let link = |to: PathBuf, name: &str| std::os::unix::fs::symlink(to, agents.join(name)).unwrap();
-    link(home.work().join("outside/linked.md"), "zlink.md");
-    link(home.work().join("outside"), "zfolder");
+    link(world.work().join("outside/linked.md"), "zlink.md");
+    link(world.work().join("outside"), "zfolder");
     link(agents.clone(), "zloop");
     link("/nonexistent".into(), "zdangling.md");
-    let ours = assert_agreed(&home, &home.work(), &built_in);
+    let ours = assert_agreed(&world, world.work(), &built_in);
     // The two did not agree on nothing or on everything.
     for name in ["plain", "quoted", "crlf", "nested", "hidden", "linked", "twice", "Explore", "with spaces"] {
         assert!(ours.contains_key(name), "{name}");
@@ -140,17 +137,16 @@ fn of_a_folder_with_well_formed_files_askbox_lists_what_claude_knows() {
 
 #[test]
 fn in_every_folder_of_a_tree_askbox_looks_where_claude_looks() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    let built_in = built_in(&home);
-    let root = home.work();
+    let world = ClaudeWorld::without_askbox();
+    let built_in = built_in(&world);
+    let root = world.work();
     let define = |folder: PathBuf, name: &str, words: &str| {
         write(&folder.join(format!("{name}.md")), format!("---\nname: {name}\ndescription: {words}\n---\nbody\n").as_bytes());
     };
-    define(home.config().join("agents"), "users", "user");
-    define(home.config().join("agents"), "both", "user");
-    define(home.home().join(".claude/agents"), "not-seen", "the home's, where CLAUDE_CONFIG_DIR names another");
-    define(home.home().join("project/.claude/agents"), "at-home", "a project in the home");
+    define(world.claude_config().join("agents"), "users", "user");
+    define(world.claude_config().join("agents"), "both", "user");
+    define(world.home().join(".claude/agents"), "not-seen", "the home's, where CLAUDE_CONFIG_DIR names another");
+    define(world.home().join("project/.claude/agents"), "at-home", "a project in the home");
     define(root.join("above/.claude/agents"), "above", "above the repository");
     for name in ["repo", "both", "near"] {
         define(root.join("above/repo/.claude/agents"), name, "the repository's");
@@ -159,24 +155,20 @@ fn in_every_folder_of_a_tree_askbox_looks_where_claude_looks() {
     std::fs::create_dir_all(root.join("above/repo/sub/deep")).unwrap();
     let git = |script: &str| {
         let git = "git -c user.email=a@example.com -c user.name=a";
-        let mut command = Command::new("sh");
-        command
-            .args(["-ec", &script.replace("git ", &format!("{git} "))])
-            .env_clear()
-            .envs(home.env())
-            .current_dir(root.join("above/repo"));
-        run(command, b"", LIMIT).ok();
+        let mut command = world.any_command("sh");
+        command.args(["-ec", &script.replace("git ", &format!("{git} "))]).current_dir(root.join("above/repo"));
+        output(&mut command).ok();
     };
     git("git init -q . && git commit -q --allow-empty -m x && git worktree add -q ../linked && git worktree add -q inner");
     let mut seen = 0;
     for dir in ["above/repo", "above/repo/sub", "above/repo/sub/deep", "above", "above/linked", "above/repo/inner"] {
-        seen += assert_agreed(&home, &root.join(dir), &built_in).len();
+        seen += assert_agreed(&world, &root.join(dir), &built_in).len();
     }
-    for dir in [home.home().join("project"), home.home(), home.config()] {
-        seen += assert_agreed(&home, &dir, &built_in).len();
+    for dir in [world.home().join("project"), world.home().to_owned(), world.claude_config()] {
+        seen += assert_agreed(&world, &dir, &built_in).len();
     }
     assert_eq!(seen, 4 * 4 + 4 + 3 + 3 + 2 + 2, "the tree was not what it should be");
     // Without a repository it goes on up.
     std::fs::rename(root.join("above/repo/.git"), root.join("above/repo/no-git")).unwrap();
-    assert!(assert_agreed(&home, &root.join("above/repo/sub/deep"), &built_in).contains_key("above"));
+    assert!(assert_agreed(&world, &root.join("above/repo/sub/deep"), &built_in).contains_key("above"));
 }

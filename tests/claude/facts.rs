@@ -1,9 +1,10 @@
 //! What askbox relies on in `claude`, pinned against the real binary: when a newer version behaves otherwise,
 //! these tests say which assumption broke. The other tests may then fail for that reason only.
 
-use crate::support::api::Api;
-use crate::support::claude::{ClaudeHome, LIMIT, run, uuid};
-use crate::support::live::{FLAGS, Live, kind};
+use crate::support::claude::api::Api;
+use crate::support::claude::live::{FLAGS, Live, kind};
+use crate::support::claude::uuid;
+use crate::support::{ClaudeWorld, LIMIT, Signal, feed, signal};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -26,8 +27,8 @@ fn kinds(events: &[Value]) -> Vec<String> {
 
 /// Runs one message in a session, to the end of the process, and returns the events.
 #[track_caller]
-fn one_message(home: &ClaudeHome, args: &[&str], uuid: &str, text: &str) -> Vec<Value> {
-    let mut live = Live::start(home, args);
+fn one_message(world: &ClaudeWorld, args: &[&str], uuid: &str, text: &str) -> Vec<Value> {
+    let mut live = Live::start(world, args);
     live.say(uuid, text);
     live.expect("end of the turn", |event| event["type"] == "command_lifecycle" && event["state"] == "completed");
     let (outcome, events) = live.finish();
@@ -37,28 +38,27 @@ fn one_message(home: &ClaudeHome, args: &[&str], uuid: &str, text: &str) -> Vec<
 
 #[test]
 fn a_session_id_chosen_by_us_is_used_and_its_transcript_remains() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let session = uuid();
-    assert_eq!(home.transcript(&session), None);
-    let outcome = home.ask_stream(r#"@@[{"text":"done"}]"#, &["--session-id", &session]);
+    assert_eq!(world.transcript_of(&session), None);
+    let outcome = world.prompt_stream(r#"@@[{"text":"done"}]"#, &["--session-id", &session]);
     let result = outcome.ok().result();
     assert_eq!(result["session_id"], session.as_str());
     assert_eq!(api.turns()[0].session_id(), Some(session.clone()));
-    assert!(home.transcript(&session).is_some());
+    assert!(world.transcript_of(&session).is_some());
 
-    let again = home.ask("hello", &["--session-id", &session]);
+    let again = world.prompt("hello", &["--session-id", &session]);
     assert!(!again.status.success());
     assert!(again.stderr.contains("is already in use"), "{again:?}");
 }
 
 #[test]
 fn a_message_with_a_uuid_of_its_own_is_acknowledged_under_that_uuid() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
     let message = uuid();
     let args = ["--session-id", &uuid()];
-    let events = one_message(&home, &args, &message, r#"@@[{"text":"one"}]"#);
+    let events = one_message(&world, &args, &message, r#"@@[{"text":"one"}]"#);
     assert_eq!(kinds(&events), ONE_TURN);
     for event in events.iter().filter(|e| e["type"] == "command_lifecycle") {
         assert_eq!(event["command_uuid"], message.as_str());
@@ -67,13 +67,13 @@ fn a_message_with_a_uuid_of_its_own_is_acknowledged_under_that_uuid() {
 
 #[test]
 fn a_resumed_session_drops_a_message_it_has_answered_and_runs_the_next_one() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let (session, message) = (uuid(), uuid());
     let text = r#"first @@[{"text":"one"}]"#;
-    one_message(&home, &["--session-id", &session], &message, text);
+    one_message(&world, &["--session-id", &session], &message, text);
 
-    let mut live = Live::start(&home, &["--resume", &session]);
+    let mut live = Live::start(&world, &["--resume", &session]);
     live.say(&message, text);
     // No result comes for a dropped message: whoever waits for one would wait for ever.
     let dropped = live.expect_type("command_lifecycle");
@@ -92,94 +92,94 @@ fn a_resumed_session_drops_a_message_it_has_answered_and_runs_the_next_one() {
 
 #[test]
 fn a_message_followed_by_a_tool_call_is_dropped_even_if_its_turn_was_killed() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let (session, message) = (uuid(), uuid());
     let text = r#"first @@[{"tool":"Bash","input":{"command":"echo hi"}},{"stall":true}]"#;
-    let mut live = Live::start(&home, &["--session-id", &session]);
+    let mut live = Live::start(&world, &["--session-id", &session]);
     live.say(&message, text);
     // The second request shows that the tool's result is in the conversation.
     api.wait_for(|log| log.len() == 2, LIMIT);
-    terminate(live.pid());
+    signal(live.pid(), Signal::TERM);
     let (outcome, _) = live.finish();
     assert_eq!(outcome.status.code(), Some(143), "{outcome:?}");
 
-    let events = one_message(&home, &["--resume", &session], &message, text);
+    let events = one_message(&world, &["--resume", &session], &message, text);
     assert_eq!(kinds(&events), ["command_lifecycle/completed"]);
     assert_eq!(api.turns().len(), 2);
 }
 
 #[test]
 fn a_message_killed_before_any_output_is_run_when_it_is_sent_again() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let (session, message) = (uuid(), uuid());
     api.on("first", json!([{"stall": true}]));
-    let mut live = Live::start(&home, &["--session-id", &session]);
+    let mut live = Live::start(&world, &["--session-id", &session]);
     live.say(&message, "first");
     api.wait_for(|log| log.len() == 1, LIMIT);
     // SIGKILL here may leave no transcript at all; SIGTERM lets it be written.
-    terminate(live.pid());
+    signal(live.pid(), Signal::TERM);
     let (outcome, _) = live.finish();
     assert_eq!(outcome.status.code(), Some(143), "{outcome:?}");
-    assert!(home.transcript(&session).is_some());
+    assert!(world.transcript_of(&session).is_some());
 
     api.on("first", json!([{"text": "one"}]));
-    let events = one_message(&home, &["--resume", &session], &message, "first");
+    let events = one_message(&world, &["--resume", &session], &message, "first");
     assert_eq!(kinds(&events), ONE_TURN);
 }
 
 #[test]
 fn a_fork_does_not_know_the_uuids_of_its_parent() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let (session, fork, message) = (uuid(), uuid(), uuid());
     let text = r#"first @@[{"text":"one"}]"#;
-    one_message(&home, &["--session-id", &session], &message, text);
+    one_message(&world, &["--session-id", &session], &message, text);
 
     // So a run is tried again by resuming the run's own session, never by forking from it once more.
     let forking = ["--resume", &session, "--fork-session", "--session-id", &fork];
-    let events = one_message(&home, &forking, &message, text);
+    let events = one_message(&world, &forking, &message, text);
     assert_eq!(kinds(&events), ONE_TURN);
     let told = api.turns().pop().expect("a turn").model_text();
     assert_eq!(told.matches("first @@").count(), 2, "{told}");
 
-    let events = one_message(&home, &["--resume", &fork], &message, text);
+    let events = one_message(&world, &["--resume", &fork], &message, text);
     assert_eq!(kinds(&events), ["command_lifecycle/completed"]);
 }
 
 #[test]
 fn a_fork_keeps_the_context_and_leaves_the_original_byte_for_byte() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let (session, fork) = (uuid(), uuid());
-    home.ask(r#"remember the walnut @@[{"text":"I do"}]"#, &["--session-id", &session]).ok();
-    let original = home.transcript(&session).expect("a transcript");
+    world.prompt(r#"remember the walnut @@[{"text":"I do"}]"#, &["--session-id", &session]).ok();
+    let original = world.transcript_of(&session).expect("a transcript");
     let before = std::fs::read(&original).expect("its bytes");
 
     let forking = ["--resume", &session, "--fork-session", "--session-id", &fork];
-    let outcome = home.ask_stream(r#"go on @@[{"text":"done"}]"#, &forking).ok();
+    let outcome = world.prompt_stream(r#"go on @@[{"text":"done"}]"#, &forking).ok();
     assert_eq!(outcome.result()["session_id"], fork.as_str());
     let last = api.turns().pop().expect("a turn");
     assert!(last.model_text().contains("remember the walnut"));
     assert!(last.assistant_text().contains("I do"));
     assert!(std::fs::read(&original).expect("its bytes") == before);
-    assert!(home.transcript(&fork).is_some());
+    assert!(world.transcript_of(&fork).is_some());
 }
 
 #[test]
 fn an_allowed_tool_runs_and_another_is_refused_without_a_permission_host() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    home.add_script("ask-post", "echo QUESTION_POSTED:$2");
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
+    world.add_script("ask-post", "echo QUESTION_POSTED:$2");
     let prompt = r#"@@[{"tool":"Bash","input":{"command":"ask-post -w w1"}},
         {"tool":"Bash","input":{"command":"touch made"}},{"text":"done"}]"#;
     let args = ["--allowedTools", "Bash(ask-post:*)"];
-    let result = home.ask_stream(prompt, &args).ok().result();
+    let result = world.prompt_stream(prompt, &args).ok().result();
     let results = api.turns().pop().expect("a turn").tool_results();
     assert_eq!(results[0], "QUESTION_POSTED:w1");
     assert!(results[1].contains("needs approval"), "{results:?}");
-    assert!(!home.work().join("made").exists());
+    assert!(!world.work().join("made").exists());
     // A refusal is no failure of the run: only this list tells.
     assert_eq!(result["is_error"], false);
     let denied = &result["permission_denials"];
@@ -188,10 +188,10 @@ fn an_allowed_tool_runs_and_another_is_refused_without_a_permission_host() {
 
 #[test]
 fn a_permission_host_is_asked_for_what_is_not_allowed_and_its_word_counts() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    home.add_script("ask-post", "echo QUESTION_POSTED:$2");
-    let mut live = Live::start(&home, &["--allowedTools", "Bash(ask-post:*)"]);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
+    world.add_script("ask-post", "echo QUESTION_POSTED:$2");
+    let mut live = Live::start(&world, &["--allowedTools", "Bash(ask-post:*)"]);
     let prompt = r#"@@[{"tool":"Bash","input":{"command":"ask-post -w w1"}},
         {"tool":"Bash","input":{"command":"touch yes"}},
         {"tool":"Bash","input":{"command":"touch no"}},{"text":"done"}]"#;
@@ -216,24 +216,24 @@ fn a_permission_host_is_asked_for_what_is_not_allowed_and_its_word_counts() {
     let results = api.turns().pop().expect("a turn").tool_results();
     let expected = ["QUESTION_POSTED:w1", "(Bash completed with no output)", "not today"];
     assert_eq!(results, expected);
-    assert!(home.work().join("yes").exists() && !home.work().join("no").exists());
+    assert!(world.work().join("yes").exists() && !world.work().join("no").exists());
 }
 
 #[test]
 fn the_built_in_question_reaches_the_permission_host_and_takes_its_answer() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    home.ask(r#"@@[{"text":"plain"}]"#, &[]).ok();
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
+    world.prompt(r#"@@[{"text":"plain"}]"#, &[]).ok();
     let offered = |api: &Api| {
         let tools = api.turns().pop().expect("a turn").tools();
         tools.iter().any(|tool| tool == "AskUserQuestion")
     };
-    assert!(!offered(&api), "it is offered without a host too");
+    assert!(!offered(api), "it is offered without a host too");
 
     let input = json!({"questions": [{"question": "Which DB?", "header": "DB", "multiSelect": false, "options": [
         {"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]}]});
     api.on("pick one", json!([{"tool": "AskUserQuestion", "input": input}, {"text": "done"}]));
-    let mut live = Live::start(&home, &[]);
+    let mut live = Live::start(&world, &[]);
     live.say(&uuid(), "pick one");
     let asked = live.expect_type("control_request");
     assert_eq!(asked["request"]["tool_name"], "AskUserQuestion");
@@ -244,7 +244,7 @@ fn the_built_in_question_reaches_the_permission_host_and_takes_its_answer() {
     live.permit(&asked, &json!({"behavior": "allow", "updatedInput": answered}));
     live.expect_type("result");
     live.finish();
-    assert!(offered(&api));
+    assert!(offered(api));
     let result = api.turns().pop().expect("a turn").tool_results().pop();
     let result = result.expect("a tool result");
     assert!(result.contains(r#""Which DB?"="Postgres""#), "{result}");
@@ -252,9 +252,9 @@ fn the_built_in_question_reaches_the_permission_host_and_takes_its_answer() {
 
 #[test]
 fn an_agent_dies_with_its_parent_and_takes_its_tools_along() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    let fifo = home.work().join("alive");
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
+    let fifo = world.work().join("alive");
     let made = Command::new("mkfifo").arg(&fifo).status();
     assert!(made.expect("mkfifo").success());
     // The tool holds the pipe open for as long as any of its processes lives.
@@ -270,15 +270,12 @@ fn an_agent_dies_with_its_parent_and_takes_its_tools_along() {
     });
 
     // A shell stands in for the supervisor; its child asks for SIGTERM at its death, then becomes the agent.
-    let mut parent = Command::new("sh");
+    let mut parent = world.any_command("sh");
     parent
         .args(["-c", r#"exec 3<&0; setpriv --pdeathsig TERM "$@" <&3 & wait"#, "sh"])
-        .arg(home.program())
+        .arg(world.claude_program())
         .args(FLAGS)
-        .args(["--allowedTools", "Bash"])
-        .env_clear()
-        .envs(home.env())
-        .current_dir(home.work());
+        .args(["--allowedTools", "Bash"]);
     let mut live = Live::spawn(parent);
     api.on("hold on", json!([{"tool": "Bash", "input": {"command": "exec 9>alive; echo up >&9; tail -f /dev/null"}}]));
     live.say(&uuid(), "hold on");
@@ -292,12 +289,12 @@ fn an_agent_dies_with_its_parent_and_takes_its_tools_along() {
 
 #[test]
 fn a_hook_after_a_batch_of_tools_ends_the_turn_and_the_next_message_runs() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let stop = r#"echo '{"continue":false,"stopReason":"asked to stop"}'"#;
     let hook = json!({"hooks": [{"type": "command", "command": stop}]});
     let settings = json!({"hooks": {"PostToolBatch": [hook]}}).to_string();
-    let mut live = Live::start(&home, &["--settings", &settings]);
+    let mut live = Live::start(&world, &["--settings", &settings]);
     live.say(&uuid(), r#"@@[{"tool":"Bash","input":{"command":"echo one"}},{"text":"never"}]"#);
     let result = live.expect_type("result");
     assert_eq!(result["terminal_reason"], "hook_stopped");
@@ -314,15 +311,15 @@ fn a_hook_after_a_batch_of_tools_ends_the_turn_and_the_next_message_runs() {
 
 #[test]
 fn background_tasks_can_be_switched_off() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let offered = |disable: bool| {
-        let mut command = home.command();
+        let mut command = world.claude();
         command.arg("-p").stdin(Stdio::null());
         if disable {
             command.env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         }
-        run(command, br#"@@[{"text":"done"}]"#, LIMIT).ok();
+        feed(&mut command, br#"@@[{"text":"done"}]"#).ok();
         let turn = api.turns().pop().expect("a turn");
         let tools = turn.body["tools"].as_array().cloned().unwrap_or_default();
         let takes = |tool: &Value| {
@@ -337,22 +334,17 @@ fn background_tasks_can_be_switched_off() {
 
 #[test]
 fn a_message_of_200_kilobytes_arrives_whole() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     // Everything that a shell, a terminal or a JSON reader might trip over.
     let piece = "\"it's\" $(id) `id` \\ \u{1b}[31mred\u{1b}[0m\t\u{202e}ünï\u{1f980}\n";
     let long = format!("begin\n{}end", piece.repeat(200_000 / piece.len() + 1));
     assert!(long.len() > 200_000);
-    home.ask(&long, &[]).ok();
-    one_message(&home, &["--session-id", &uuid()], &uuid(), &long);
+    world.prompt(&long, &[]).ok();
+    one_message(&world, &["--session-id", &uuid()], &uuid(), &long);
     let turns = api.turns();
     assert_eq!(turns.len(), 2);
     for turn in turns {
         assert!(turn.model_text().contains(&long));
     }
-}
-
-fn terminate(pid: u32) {
-    let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).status();
-    assert!(sent.expect("kill").success());
 }

@@ -1,8 +1,9 @@
 //! The scripted API itself: each kind of step does to the real agent what it says.
 
-use crate::support::api::Api;
-use crate::support::claude::{ClaudeHome, LIMIT, uuid};
-use crate::support::live::Live;
+use crate::support::claude::api::Api;
+use crate::support::claude::live::Live;
+use crate::support::claude::uuid;
+use crate::support::{ClaudeWorld, LIMIT};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,19 +11,18 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_script_that_has_ended_repeats_the_newest_tool_result() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
     let prompt = r#"@@[{"text":"look","tool":"Bash","input":{"command":"echo told"}}]"#;
-    assert_eq!(home.ask_stream(prompt, &[]).ok().result()["result"], "told");
+    assert_eq!(world.prompt_stream(prompt, &[]).ok().result()["result"], "told");
 }
 
 #[test]
 fn parallel_tools_come_in_one_message_and_both_results_go_back() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let prompt = r#"@@[{"tools":[{"tool":"Bash","input":{"command":"echo a"}},
         {"tool":"Bash","input":{"command":"echo b"}}]},{"text":"both"}]"#;
-    assert_eq!(home.ask_stream(prompt, &[]).ok().result()["result"], "both");
+    assert_eq!(world.prompt_stream(prompt, &[]).ok().result()["result"], "both");
     let turns = api.turns();
     assert_eq!(turns.len(), 2);
     // They come in the order in which the tools ended.
@@ -33,24 +33,24 @@ fn parallel_tools_come_in_one_message_and_both_results_go_back() {
 
 #[test]
 fn a_registered_marker_beats_a_script_quoted_in_the_same_message() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     api.on("Resume workflow w1", json!([{"text": "registered"}]));
     let prompt = r#"Resume workflow w1: the user said @@[{"text":"quoted"}] and @@[ and @@[1]"#;
-    let result = home.ask_stream(prompt, &[]).ok().result();
+    let result = world.prompt_stream(prompt, &[]).ok().result();
     assert_eq!(result["result"], "registered");
 
     let escaped = r#"the document {"answer":"@@[{\"text\":\"from the document\"}]"} says it"#;
-    let result = home.ask_stream(escaped, &[]).ok().result();
+    let result = world.prompt_stream(escaped, &[]).ok().result();
     assert_eq!(result["result"], "from the document");
 }
 
 #[test]
 fn errors_and_cuts_come_as_often_as_told_and_then_the_script_goes_on() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
+    let api = &world.api;
     let prompt = r#"@@[{"status":529,"times":1},{"status":429,"retry_after":0},{"cut":true},{"text":"through"}]"#;
-    let outcome = home.ask_stream(prompt, &[]).ok();
+    let outcome = world.prompt_stream(prompt, &[]).ok();
     assert_eq!(outcome.result()["result"], "through");
     let events = outcome.events();
     let retries = events.iter().filter(|e| e["subtype"] == "api_retry");
@@ -59,17 +59,16 @@ fn errors_and_cuts_come_as_often_as_told_and_then_the_script_goes_on() {
     assert_eq!(api.turns().len(), 4);
 
     // The CLI itself tries a 400 some more times before it gives up.
-    let refused = home.ask_stream(r#"@@[{"status":400,"times":9}]"#, &[]).result();
+    let refused = world.prompt_stream(r#"@@[{"status":400,"times":9}]"#, &[]).result();
     assert_eq!(refused["terminal_reason"], "api_error");
     assert_eq!(refused["api_error_status"], 400);
 }
 
 #[test]
 fn slow_text_arrives_whole_and_a_delay_is_kept() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
+    let world = ClaudeWorld::without_askbox();
     let prompt = r#"@@[{"delay_ms":300},{"slow_text":"grün und blau","chunks":4,"chunk_ms":50}]"#;
-    let result = home.ask_stream(prompt, &[]).ok().result();
+    let result = world.prompt_stream(prompt, &[]).ok().result();
     assert_eq!(result["result"], "grün und blau");
     let took = result["duration_api_ms"].as_u64().expect("a number");
     assert!(took >= 300 + 3 * 50, "{took}");
@@ -77,9 +76,8 @@ fn slow_text_arrives_whole_and_a_delay_is_kept() {
 
 #[test]
 fn a_stall_lasts_until_the_turn_is_interrupted() {
-    let api = Api::start();
-    let home = ClaudeHome::new(&api);
-    let mut live = Live::start(&home, &["--include-partial-messages"]);
+    let world = ClaudeWorld::without_askbox();
+    let mut live = Live::start(&world, &["--include-partial-messages"]);
     live.say(&uuid(), r#"@@[{"stall":true,"text":"half a"}]"#);
     live.expect("the text so far", |e| e["event"]["delta"]["text"] == "half a");
     live.send(&json!({"type": "control_request", "request_id": "i1", "request": {"subtype": "interrupt"}}));

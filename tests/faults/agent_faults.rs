@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::support::faults::{self, Place, until};
+use crate::support::{Running, Watcher, World, needs, output, strace, until};
 use serde_json::Value;
 
 /// More memory than a supervisor may ever take, in KiB: unoptimized, with its libraries.
@@ -12,9 +12,9 @@ const SMALL: u64 = 24 << 10;
 
 /// A workflow that was answered and relaunched by a watcher.
 struct Case {
-    place: Place,
+    world: World,
     round: String,
-    _watcher: faults::Running,
+    _watcher: Watcher,
 }
 
 impl Case {
@@ -23,29 +23,29 @@ impl Case {
     }
 
     fn paused(agent: &str, relaunch: &str, limits: &str, pause: Option<&str>) -> Self {
-        let place = Place::with(agent);
-        place.configure(&format!("{relaunch}\n[limits]\n{limits}\n"));
+        let world = World::stepping(agent);
+        world.configure(&format!("{relaunch}\n[limits]\n{limits}\n"));
         if let Some(step) = pause {
-            std::fs::write(place.agent(&format!("pause.{step}")), "").expect("pause");
+            world.hold(step);
         }
-        place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-        place.ok("ask-answer", &["docs", "a"]);
-        let round = place.round("docs");
-        Self { _watcher: place.watcher(), place, round }
+        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+        world.ok("ask-answer", &["docs", "a"]);
+        let round = world.round("docs");
+        Self { _watcher: world.start_watcher(), world, round }
     }
 
     /// Waits until the round is over and nothing of it lives.
     #[track_caller]
     fn ends(&self, state: &str) {
-        until("the round ends", || ["delivered", "parked", "interrupted"].contains(&self.place.state("docs").as_str()));
-        assert_eq!(self.place.state("docs"), state, "{:#?}", self.events(1).last());
-        until("nothing of the run lives", || self.place.orphans().is_empty());
-        assert_eq!(self.place.logged("violation"), 0);
-        self.place.assert_whole(state);
+        until("the round ends", || ["delivered", "parked", "interrupted"].contains(&self.world.state("docs").as_str()));
+        assert_eq!(self.world.state("docs"), state, "{:#?}", self.events(1).last());
+        until("nothing of the run lives", || self.world.of_runs().is_empty());
+        assert_eq!(self.world.logged("violation"), 0);
+        self.world.assert_whole(state);
     }
 
     fn run_file(&self, attempt: u32, name: &str) -> PathBuf {
-        self.place.mailbox().join(format!("runs/docs/{}/{attempt}/{name}", self.round))
+        self.world.in_mailbox(format!("runs/docs/{}/{attempt}/{name}", self.round))
     }
 
     fn record(&self, attempt: u32) -> Value {
@@ -61,13 +61,10 @@ impl Case {
     /// Waits for the agent at a step; returns its supervisor's largest size so far, in KiB, and lets it go on.
     #[track_caller]
     fn size_at(&self, step: &str) -> u64 {
-        let at = self.place.agent(&format!("at.{step}"));
-        until(step, || at.exists());
-        let pids = std::fs::read_to_string(at).expect("pids");
-        let supervisor = pids.split_whitespace().nth(1).expect("the supervisor's pid");
+        let [_, supervisor] = self.world.held(step);
         let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).expect("it lives");
         let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("VmHWM");
-        std::fs::remove_file(self.place.agent(&format!("pause.{step}"))).expect("paused");
+        self.world.let_go(step);
         peak.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 }
@@ -76,17 +73,17 @@ impl Case {
 fn an_exit_status_of_zero_is_no_receipt() {
     let case = Case::new("exit 0", "attempts = 3", "");
     case.ends("parked");
-    assert_eq!(case.place.logged("start "), 3);
+    assert_eq!(case.world.logged("start "), 3);
     assert!(case.record(3)["why"].as_str().is_some_and(|w| w.contains("without a result")), "{}", case.record(3));
-    let out = case.place.run("relaunch", &["docs"]);
-    assert!(String::from_utf8_lossy(&out.stderr).contains("relaunch retry docs"), "the way on is not told: {out:?}");
+    let out = case.world.run("relaunch", &["docs"]);
+    assert!(out.stderr.contains("relaunch retry docs"), "the way on is not told: {out:?}");
 }
 
 #[test]
 fn an_agent_that_hangs_after_its_result_has_delivered_and_is_ended() {
     let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
     case.ends("delivered");
-    assert_eq!(case.place.logged("start "), 1);
+    assert_eq!(case.world.logged("start "), 1);
 }
 
 #[test]
@@ -110,7 +107,7 @@ fn a_silent_agent_that_ignores_every_signal_is_stopped_at_its_limit_and_parked()
 fn a_grandchild_that_holds_the_output_open_holds_nothing_up_and_does_not_stay() {
     let case = Case::new("setsid sleep 1000 &\nwork", "", "");
     case.ends("delivered");
-    assert_eq!(case.place.logged("start "), 1);
+    assert_eq!(case.world.logged("start "), 1);
 }
 
 #[test]
@@ -124,8 +121,8 @@ fn half_a_line_and_a_death_is_a_failure_that_is_retried_in_the_same_session() {
     let case =
         Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
     case.ends("delivered");
-    assert_eq!(case.place.logged("start "), 2);
-    assert_eq!((case.place.logged("shown "), case.place.logged("continued ")), (1, 1), "{:#?}", case.place.log());
+    assert_eq!(case.world.logged("start "), 2);
+    assert_eq!((case.world.logged("shown "), case.world.logged("continued ")), (1, 1), "{:#?}", case.world.log());
     assert_eq!(case.record(1)["session_id"], case.record(2)["session_id"]);
     assert!(case.events(1).iter().any(|e| e["type"] == "raw" && e["what"] == "torn"), "{:#?}", case.events(1));
 }
@@ -220,11 +217,11 @@ fn what_its_tools_leave_behind_and_ends_meanwhile_does_not_stay_a_zombie() {
     // A subshell that ends at once makes an orphan of what it started.
     let orphans = "for n in 1 2 3; do (sh -c 'echo $$ >>\"$AGENT_DIR/orphans\"; exec sleep 0.1' &); done\nwork";
     let case = Case::paused(orphans, "", "", Some("before_result"));
-    let at = case.place.agent("at.before_result");
-    let pids = || std::fs::read_to_string(case.place.agent("orphans")).unwrap_or_default();
+    let at = case.world.agent("at.before_result");
+    let pids = || std::fs::read_to_string(case.world.agent("orphans")).unwrap_or_default();
     until("they have started", || at.exists() && pids().lines().count() == 3);
     until("they are waited for", || pids().lines().all(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()));
-    assert_eq!(case.place.state("docs"), "running", "they were waited for because it ended");
+    assert_eq!(case.world.state("docs"), "running", "they were waited for because it ended");
     case.size_at("before_result");
     case.ends("delivered");
 }
@@ -233,32 +230,32 @@ fn what_its_tools_leave_behind_and_ends_meanwhile_does_not_stay_a_zombie() {
 const LARGE: usize = 500_000;
 
 /// A run in the foreground with a large prompt, of an agent that does not read yet.
-fn unread() -> (Place, faults::Running) {
-    let place = Place::new();
-    std::fs::write(place.agent("pause.spawned"), "").expect("pause");
-    std::fs::write(place.root.join("prompt.md"), "walnut ".repeat(LARGE / 7)).expect("prompt");
-    let mut command = place.command("relaunch");
+fn unread() -> (World, Running) {
+    let world = World::stepping("work");
+    world.hold("spawned");
+    std::fs::write(world.path("prompt.md"), "walnut ".repeat(LARGE / 7)).expect("prompt");
+    let mut command = world.command("relaunch");
     let run = command.args(["run", "-w", "docs", "prompt.md"]).stdout(std::process::Stdio::null()).spawn().expect("relaunch");
-    until("the agent lives", || place.agent("at.spawned").exists());
-    (place, faults::Running(run))
+    until("the agent lives", || world.is_held("spawned"));
+    (world, Running(run))
 }
 
 #[test]
 fn a_large_message_waits_for_an_agent_that_reads_late_and_comes_whole() {
-    let (place, mut run) = unread();
-    std::fs::remove_file(place.agent("pause.spawned")).expect("paused");
+    let (world, mut run) = unread();
+    world.let_go("spawned");
     assert!(run.0.wait().expect("its status").success());
-    let told = place.only_told();
+    let told = world.only_told();
     assert_eq!(told.matches("walnut ").count(), LARGE / 7, "{} bytes", told.len());
-    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+    assert_eq!((world.state("docs").as_str(), world.logged("done ")), ("delivered", 1));
 }
 
 #[test]
 fn an_agent_that_never_reads_can_be_stopped() {
-    let (place, mut run) = unread();
-    place.ok("relaunch", &["stop", "docs", "--now"]);
+    let (world, mut run) = unread();
+    world.ok("relaunch", &["stop", "docs", "--now"]);
     assert_eq!(run.0.wait().expect("its status").code(), Some(1));
-    assert_eq!((place.state("docs").as_str(), place.orphans().len()), ("interrupted", 0));
+    assert_eq!((world.state("docs").as_str(), world.of_runs().len()), ("interrupted", 0));
 }
 
 /// Tools without end, whatever it was told; a second launch is done at once.
@@ -276,8 +273,8 @@ while :; do i=$((i+1)); call $i; sleep 0.05; done"#;
 fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_has_and_goes_on_once_that_is_raised() {
     let case = Case::new(UNSTOPPABLE, "attempts = 2", "turns = 5\ngrace = \"200ms\"");
     case.ends("parked");
-    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
-    assert_eq!((&status["failure"], case.place.logged("start ")), (&"turns".into(), 1), "{status}");
+    let status: Value = serde_json::from_str(&case.world.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], case.world.logged("start ")), (&"turns".into(), 1), "{status}");
     assert!(status["why"].as_str().is_some_and(|w| w.contains("limits.turns = 5")), "{status}");
     let events = case.events(1);
     let kept = events.iter().find(|e| e["type"] == "interrupted").expect("what it had");
@@ -287,11 +284,11 @@ fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_h
     assert!(!done.is_empty() && done.iter().all(|c| c["text"].as_str().is_some_and(|t| t.starts_with("done "))), "{kept:#}");
     assert_eq!(events.last().expect("events")["type"], "parked");
     // Reaching a limit used no attempt up, and the session goes on.
-    std::fs::write(case.place.agent("well"), "").expect("a file");
-    case.place.configure("[limits]\nturns = 50");
-    case.place.ok("relaunch", &["docs"]);
-    assert_eq!(case.place.state("docs"), "delivered");
-    assert_eq!((case.record(1)["session_id"].clone(), case.place.logged("continued ")), (case.record(2)["session_id"].clone(), 1));
+    std::fs::write(case.world.agent("well"), "").expect("a file");
+    case.world.configure("[limits]\nturns = 50");
+    case.world.ok("relaunch", &["docs"]);
+    assert_eq!(case.world.state("docs"), "delivered");
+    assert_eq!((case.record(1)["session_id"].clone(), case.world.logged("continued ")), (case.record(2)["session_id"].clone(), 1));
 }
 
 #[test]
@@ -300,40 +297,40 @@ fn an_agent_that_passes_its_budget_and_fails_is_parked_before_another_launch() {
 say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_reason\":\"odd\",\"session_id\":\"$session\",\"result\":\"x\",\"model_usage_since_last_result\":{\"m\":{\"costUSD\":3}}}""#;
     let case = Case::new(spend, "", "run_cost = 1");
     case.ends("parked");
-    let status: Value = serde_json::from_str(&case.place.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
-    assert_eq!((&status["failure"], &status["cost_usd"], case.place.logged("start ")), (&"budget".into(), &3.0.into(), 1), "{status}");
-    std::fs::write(case.place.agent("well"), "").expect("a file");
-    let refused = case.place.run("relaunch", &["docs"]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is left of limits.run_cost = 1 USD"), "{refused:?}");
-    case.place.configure("[limits]\nrun_cost = 50");
-    case.place.ok("relaunch", &["docs"]);
-    assert_eq!(case.place.state("docs"), "delivered");
+    let status: Value = serde_json::from_str(&case.world.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert_eq!((&status["failure"], &status["cost_usd"], case.world.logged("start ")), (&"budget".into(), &3.0.into(), 1), "{status}");
+    std::fs::write(case.world.agent("well"), "").expect("a file");
+    let refused = case.world.run("relaunch", &["docs"]);
+    assert!(refused.stderr.contains("nothing is left of limits.run_cost = 1 USD"), "{refused:?}");
+    case.world.configure("[limits]\nrun_cost = 50");
+    case.world.ok("relaunch", &["docs"]);
+    assert_eq!(case.world.state("docs"), "delivered");
 }
 
 /// An old kernel, or a sandbox that lends none.
 #[test]
 fn without_pidfds_a_run_is_delivered_all_the_same() {
-    let place = faults::Place::new();
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-    place.ok("ask-answer", &["docs", "a"]);
-    let without = faults::strace(&["-qq", "-f", "-e", "trace=pidfd_open", "-e", "inject=pidfd_open:error=ENOSYS", "-o", "/dev/null"]);
-    let out = faults::output(place.wrapped(&without, "relaunch").arg("docs"));
-    assert!(out.status.success(), "{}", faults::words(&out));
-    assert_eq!((place.state("docs").as_str(), place.logged("done ")), ("delivered", 1));
+    needs!("strace");
+    let world = World::stepping("work");
+    world.ask_and_answer("docs");
+    let without = strace(&["-qq", "-f", "-e", "trace=pidfd_open", "-e", "inject=pidfd_open:error=ENOSYS", "-o", "/dev/null"]);
+    let out = output(world.wrapped(&without, "relaunch").arg("docs"));
+    assert!(out.status.success(), "{}", out.words());
+    assert_eq!((world.state("docs").as_str(), world.logged("done ")), ("delivered", 1));
 }
 
 #[test]
 fn an_answer_too_long_for_a_prompt_lies_in_its_file_also_where_the_claimer_launches_itself() {
-    let place = faults::Place::new();
-    place.ok("ask-post", &["-w", "docs", "Tell me everything"]);
+    let world = World::stepping("work");
+    world.ok("ask-post", &["-w", "docs", "Tell me everything"]);
     let answer = "0123456789 ".repeat(60 << 10);
-    std::fs::write(place.agent("answer"), &answer).expect("a file");
-    let given = std::fs::File::open(place.agent("answer")).expect("the file");
-    let out = faults::output(place.command("ask-answer").args(["docs", "-"]).stdin(given));
-    assert!(out.status.success(), "{}", faults::words(&out));
-    place.ok("relaunch", &["docs"]);
-    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1));
-    let round = place.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
-    let file = place.mailbox().join("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
+    std::fs::write(world.agent("answer"), &answer).expect("a file");
+    let given = std::fs::File::open(world.agent("answer")).expect("the file");
+    let out = output(world.command("ask-answer").args(["docs", "-"]).stdin(given));
+    assert!(out.status.success(), "{}", out.words());
+    world.ok("relaunch", &["docs"]);
+    assert_eq!((world.state("docs").as_str(), world.logged("start ")), ("delivered", 1));
+    let round = world.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
+    let file = world.in_mailbox("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
     assert!(std::fs::read_to_string(&file).expect("the file") == answer, "{}", file.display());
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::faults::{self, Place, in_parallel, kill, strace, until};
+use crate::support::{World, files, in_parallel, kill, names, needs, strace, until};
 use serde_json::Value;
 
 /// What changes the mailbox, tells somebody, or decides who may.
@@ -35,45 +35,41 @@ step result
 "#;
 
 /// A chain from `root` down to l3 that sleeps; its leaf's question is answered, and nobody watches.
-fn answered(root: &str) -> Place {
-    let place = Place::with(LEVELS);
-    assert_eq!(place.ok("relaunch", &["spawn", "-w", root, "--prompt", "go"]), format!("SGN_PEND_STARTED ({root})\n"));
-    place.ok("ask-answer", &["l3", "may"]);
-    place
+fn answered(root: &str) -> World {
+    let world = World::stepping(LEVELS);
+    assert_eq!(world.ok("relaunch", &["spawn", "-w", root, "--prompt", "go"]), format!("SGN_PEND_STARTED ({root})\n"));
+    world.ok("ask-answer", &["l3", "may"]);
+    world
 }
 
-fn status(place: &Place, workflow: &str) -> Value {
-    serde_json::from_slice(&place.run("relaunch", &["status", workflow, "--json"]).stdout).unwrap_or_default()
+fn status(world: &World, workflow: &str) -> Value {
+    serde_json::from_str(&world.run("relaunch", &["status", workflow, "--json"]).stdout).unwrap_or_default()
 }
 
 /// Starts of a workflow's agent.
-fn starts(place: &Place, workflow: &str) -> usize {
-    place.logged(&format!("start {workflow}/"))
+fn starts(world: &World, workflow: &str) -> usize {
+    world.logged(&format!("start {workflow}/"))
 }
 
 /// Waits for the root's end and for the end of all waits.
-fn wait_for(place: &Place, root: &str, when: &str) {
-    until(&format!("{when}: the root's end"), || place.state(root) == "delivered");
-    let waits = place.mailbox().join("awaits");
-    let end = std::time::Instant::now() + faults::LIMIT / 4;
-    while !faults::names(&waits).is_empty() {
-        assert!(std::time::Instant::now() < end, "{when}: somebody waits for ever: {:#?}", faults::files(&waits));
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+fn wait_for(world: &World, root: &str, when: &str) {
+    until(&format!("{when}: the root's end"), || world.state(root) == "delivered");
+    let waits = world.in_mailbox("awaits");
+    until(&format!("{when}: no workflow waits any more"), || names(&waits).is_empty());
 }
 
 /// What must hold whoever was killed: each level of the chain had its first message and its news, each once.
 #[track_caller]
-fn woken_once(place: &Place, levels: &[&str], when: &str) {
-    place.assert_whole(when);
+fn woken_once(world: &World, levels: &[&str], when: &str) {
+    world.assert_whole(when);
     let passed = "passed on: ".repeat(levels.len() - 1);
-    assert_eq!(status(place, levels[0])["result"], format!("{passed}may"), "{when}");
+    assert_eq!(status(world, levels[0])["result"], format!("{passed}may"), "{when}");
     for folder in ["pending", "answered", "running", "parked", "quarantine"] {
-        assert_eq!(faults::names(&place.mailbox().join(folder)), Vec::<String>::new(), "{when}: {folder}/ is not empty");
+        assert_eq!(world.names(folder), Vec::<String>::new(), "{when}: {folder}/ is not empty");
     }
-    until(&format!("{when}: nothing of the runs lives"), || place.orphans().is_empty());
-    assert_eq!(place.logged("violation "), 0, "{when}: {:#?}", place.log());
-    let shown: Vec<String> = place.log().into_iter().filter(|l| l.starts_with("shown ")).collect();
+    until(&format!("{when}: nothing of the runs lives"), || world.of_runs().is_empty());
+    assert_eq!(world.logged("violation "), 0, "{when}: {:#?}", world.log());
+    let shown: Vec<String> = world.log().into_iter().filter(|l| l.starts_with("shown ")).collect();
     for level in levels {
         let of_level: Vec<_> = shown.iter().filter(|l| l.starts_with(&format!("shown {level}/"))).collect();
         assert_eq!(of_level.len(), 2, "{when}: {level} was told {of_level:#?}");
@@ -99,25 +95,26 @@ fn killing((call, n): (&str, usize)) -> Vec<String> {
 
 #[test]
 fn a_watcher_killed_before_each_of_its_system_calls_wakes_every_level_once() {
+    needs!("strace");
     let levels = ["l2", "l3"];
-    let place = answered("l2");
-    let trace = place.root.join("trace");
-    let watcher = place.watcher_behind(&tracing(&trace));
-    wait_for(&place, "l2", "unkilled");
-    woken_once(&place, &levels, "unkilled");
+    let world = answered("l2");
+    let trace = world.path("trace");
+    let watcher = world.start_watcher_behind(&tracing(&trace));
+    wait_for(&world, "l2", "unkilled");
+    woken_once(&world, &levels, "unkilled");
     watcher.kill();
     let points = points(&std::fs::read_to_string(&trace).expect("a trace"));
     let kills = AtomicUsize::new(0);
     in_parallel(8, &points, |point| {
         let when = format!("watcher killed before {} number {}", point.0, point.1);
-        let place = answered("l2");
-        let mut watcher = place.watcher_behind(&killing(*point));
-        until(&when, || watcher.0.try_wait().expect("wait").is_some() || place.state("l2") == "delivered");
-        kills.fetch_add(usize::from(watcher.0.try_wait().expect("wait").is_some()), Ordering::Relaxed);
+        let world = answered("l2");
+        let mut watcher = world.start_watcher_behind(&killing(*point));
+        until(&when, || watcher.process.has_ended() || world.state("l2") == "delivered");
+        kills.fetch_add(usize::from(watcher.process.has_ended()), Ordering::Relaxed);
         drop(watcher);
-        let _second = place.watcher();
-        wait_for(&place, "l2", &when);
-        woken_once(&place, &levels, &when);
+        let _second = world.start_watcher();
+        wait_for(&world, "l2", &when);
+        woken_once(&world, &levels, &when);
     });
     let kills = kills.into_inner();
     eprintln!("watcher: killed at {kills} of {} points", points.len());
@@ -144,26 +141,26 @@ esac
 /// One run with a spawn that is killed there. Whether it was, and whether the root was told in doubt.
 fn spawn_killed(point: Option<(&str, usize)>, repeats: bool) -> (bool, bool) {
     let when = format!("spawn killed before {point:?}, repeats: {repeats}");
-    let place = Place::with(SPAWNS);
+    let world = World::stepping(SPAWNS);
     let wrap = match point {
         Some(point) => killing(point).join(" "),
-        None => tracing(&place.agent("trace")).join(" "),
+        None => tracing(&world.agent("trace")).join(" "),
     };
-    std::fs::write(place.agent("wrap"), wrap).expect("wrap");
+    std::fs::write(world.agent("wrap"), wrap).expect("wrap");
     if repeats {
-        std::fs::write(place.agent("repeats"), "").expect("a file");
+        std::fs::write(world.agent("repeats"), "").expect("a file");
     }
-    place.make_mailbox();
-    let _watcher = place.watcher();
-    place.ok("relaunch", &["spawn", "-w", "root", "--prompt", "go"]);
-    let children = || place.log().iter().filter(|l| l.starts_with("start ") && !l.starts_with("start root/")).count();
-    wait_for(&place, "root", &when);
-    place.assert_whole(&when);
-    let given: Vec<String> = place.log().into_iter().filter(|l| l.starts_with("given ")).collect();
+    world.make_mailbox();
+    let _watcher = world.start_watcher();
+    world.ok("relaunch", &["spawn", "-w", "root", "--prompt", "go"]);
+    let children = || world.log().iter().filter(|l| l.starts_with("start ") && !l.starts_with("start root/")).count();
+    wait_for(&world, "root", &when);
+    world.assert_whole(&when);
+    let given: Vec<String> = world.log().into_iter().filter(|l| l.starts_with("given ")).collect();
     let replies: Vec<_> = given.iter().filter(|g| g.contains("the reply")).collect();
     let started = given[0].contains("the reply") || given.get(1).is_some_and(|g| !g.contains("was never started"));
     assert!(started || given[0] == "given ", "{when}: {given:#?}");
-    assert_eq!(children(), usize::from(started), "{when}: {:#?}", place.log());
+    assert_eq!(children(), usize::from(started), "{when}: {:#?}", world.log());
     let in_doubt = replies.len() == 2;
     if in_doubt {
         assert!(replies[1].contains("(You may have seen this: "), "{when}: told twice: {given:#?}");
@@ -178,11 +175,12 @@ fn spawn_killed(point: Option<(&str, usize)>, repeats: bool) -> (bool, bool) {
 
 #[test]
 fn a_spawn_killed_before_each_of_its_system_calls_starts_one_child_and_its_parent_is_told_once_or_told_so() {
-    let place = Place::with(SPAWNS);
-    let trace = place.agent("trace");
-    std::fs::write(place.agent("wrap"), tracing(&trace).join(" ")).expect("wrap");
-    place.make_mailbox();
-    place.ok("relaunch", &["spawn", "-w", "root", "--prompt", "go"]);
+    needs!("strace");
+    let world = World::stepping(SPAWNS);
+    let trace = world.agent("trace");
+    std::fs::write(world.agent("wrap"), tracing(&trace).join(" ")).expect("wrap");
+    world.make_mailbox();
+    world.ok("relaunch", &["spawn", "-w", "root", "--prompt", "go"]);
     let points = points(&std::fs::read_to_string(&trace).expect("a trace"));
     spawn_killed(None, false);
     let cases: Vec<_> = points.iter().flat_map(|p| [(*p, false), (*p, true)]).collect();
@@ -217,19 +215,16 @@ const VICTIMS: [(&str, [bool; 3]); 4] = [
 /// The chain of three is woken; at that step of that level they are killed. What happened, in words.
 fn at_step(level: &str, step: &str, (victims, [watch, supervisor, agent]): (&str, [bool; 3])) -> String {
     let when = format!("{victims} killed while {level} is at {step}");
-    let place = answered("l1");
-    let (pause, at) = (place.agent(&format!("pause.{level}.{step}")), place.agent(&format!("at.{level}.{step}")));
-    std::fs::write(&pause, "").expect("pause");
-    let watcher = place.watcher();
-    until(&when, || at.exists());
-    let pids: Vec<i32> = std::fs::read_to_string(&at).expect("pids").split_whitespace().map(|p| p.parse().expect("a pid")).collect();
+    let world = answered("l1");
+    let held = format!("{level}.{step}");
+    world.hold(&held);
+    let watcher = world.start_watcher();
+    let pids = world.held(&held);
     if step == "result" {
         let told = |(path, bytes): (std::path::PathBuf, Vec<u8>)| {
             path.ends_with("events.jsonl") && String::from_utf8_lossy(&bytes).contains("\"type\":\"result\"")
         };
-        until(&when, || {
-            faults::files(&place.mailbox().join("runs").join(level)).into_iter().filter(|f| told((f.0.clone(), f.1.clone()))).count() == 2
-        });
+        until(&when, || files(&world.in_mailbox("runs").join(level)).into_iter().filter(|f| told((f.0.clone(), f.1.clone()))).count() == 2);
     }
     let _first = if watch {
         watcher.kill();
@@ -243,18 +238,18 @@ fn at_step(level: &str, step: &str, (victims, [watch, supervisor, agent]): (&str
     if agent {
         kill(pids[0]);
     }
-    std::fs::remove_file(&pause).expect("paused");
-    let _second = watch.then(|| place.watcher());
-    wait_for(&place, "l1", &when);
-    woken_once(&place, &["l1", "l2", "l3"], &when);
+    world.let_go(&held);
+    let _second = watch.then(|| world.start_watcher());
+    wait_for(&world, "l1", &when);
+    woken_once(&world, &["l1", "l2", "l3"], &when);
     for other in ["l1", "l2", "l3"].iter().filter(|l| **l != level) {
-        assert_eq!(starts(&place, other), 2, "{when}: {other} was launched for nothing: {:#?}", place.log());
+        assert_eq!(starts(&world, other), 2, "{when}: {other} was launched for nothing: {:#?}", world.log());
     }
-    match (starts(&place, level), place.logged(&format!("continued {level}/"))) {
+    match (starts(&world, level), world.logged(&format!("continued {level}/"))) {
         (2, 0) => "one launch".to_owned(),
         (3, 0) => "that level is launched again, and only then told".to_owned(),
         (3, 1) => "that level goes on in the same session and is not told again".to_owned(),
-        other => panic!("{when}: {other:?}: {:#?}", place.log()),
+        other => panic!("{when}: {other:?}: {:#?}", world.log()),
     }
 }
 

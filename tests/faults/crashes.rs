@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::support::faults::{self, Place, Running, in_parallel, kill, output, strace, until};
+use crate::support::{World, files, in_parallel, kill, needs, output, strace, until};
 use serde_json::Value;
 
 /// Where the agent can be held, and what that is in words.
@@ -45,31 +45,26 @@ type Row = (usize, [String; 4]);
 /// A tool of the agent that would outlive it, and then its work.
 const AGENT: &str = "setsid sleep 1000 &\nwork";
 
-fn answered() -> Place {
-    let place = Place::with(AGENT);
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-    place.ok("ask-answer", &["docs", "a"]);
-    place
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).expect("JSON")
+fn answered() -> World {
+    let world = World::stepping(AGENT);
+    world.ask_and_answer("docs");
+    world
 }
 
 /// What must hold whoever was killed, and what happened, in words.
 #[track_caller]
-fn verdict(place: &Place, when: &str) -> [String; 2] {
-    place.assert_whole(when);
+fn verdict(world: &World, when: &str) -> [String; 2] {
+    world.assert_whole(when);
     for folder in ["pending", "answered", "running", "parked", "quarantine"] {
-        assert_eq!(faults::names(&place.mailbox().join(folder)), Vec::<String>::new(), "{when}: {folder}/ is not empty");
+        assert_eq!(world.names(folder), Vec::<String>::new(), "{when}: {folder}/ is not empty");
     }
-    let closed = place.only("closed", "docs.").unwrap_or_else(|| panic!("{when}: not closed"));
-    assert_eq!(json(&closed)["closed"]["state"], "delivered", "{when}");
-    until(&format!("{when}: nothing of the run lives"), || place.orphans().is_empty());
-    let (launches, shown, continued) = (place.logged("start "), place.logged("shown "), place.logged("continued "));
-    assert_eq!((shown, place.logged("violation ")), (1, 0), "{when}: {:#?}", place.log());
+    let closed = world.only("closed", "docs.").unwrap_or_else(|| panic!("{when}: not closed"));
+    assert_eq!(world.json(closed)["closed"]["state"], "delivered", "{when}");
+    until(&format!("{when}: nothing of the run lives"), || world.of_runs().is_empty());
+    let (launches, shown, continued) = (world.logged("start "), world.logged("shown "), world.logged("continued "));
+    assert_eq!((shown, world.logged("violation ")), (1, 0), "{when}: {:#?}", world.log());
     let records: Vec<Value> =
-        faults::files(&place.mailbox().join("runs")).into_keys().filter(|p| p.ends_with("run.json")).map(|p| json(&p)).collect();
+        files(&world.in_mailbox("runs")).into_keys().filter(|p| p.ends_with("run.json")).map(|p| world.json(p)).collect();
     assert_eq!(records.iter().filter(|r| r["state"] == "delivered").count(), 1, "{when}: {records:#?}");
     let sessions: std::collections::BTreeSet<_> = records.iter().map(|r| r["session_id"].to_string()).collect();
     assert_eq!(sessions.len(), 1, "{when}: {records:#?}");
@@ -78,7 +73,7 @@ fn verdict(place: &Place, when: &str) -> [String; 2] {
         (1, 0) => "never launched by the first attempt; the second delivers",
         (2, 0) => "launched again under the same session id; only then the model is shown the answer",
         (2, 1) => "the same session is resumed; the model is not shown the answer again",
-        other => panic!("{when}: launches and resumes {other:?}: {:#?}", place.log()),
+        other => panic!("{when}: launches and resumes {other:?}: {:#?}", world.log()),
     };
     [launches.to_string(), what.to_owned()]
 }
@@ -86,15 +81,13 @@ fn verdict(place: &Place, when: &str) -> [String; 2] {
 /// Holds the agent at a step, kills, lets go, and starts a watcher where there is none.
 fn at_agent_step(step: &str, words: &str, victims: Victims) -> [String; 4] {
     let when = format!("{} killed when {words}", victims.words());
-    let place = answered();
-    let (pause, at) = (place.agent(&format!("pause.{step}")), place.agent(&format!("at.{step}")));
-    std::fs::write(&pause, "").expect("pause");
-    let round = place.round("docs");
-    let watcher = place.watcher();
-    until(&when, || at.exists());
-    let pids: Vec<i32> = std::fs::read_to_string(&at).expect("pids").split_whitespace().map(|p| p.parse().expect("a pid")).collect();
+    let world = answered();
+    world.hold(step);
+    let round = world.round("docs");
+    let watcher = world.start_watcher();
+    let [agent, supervisor] = world.held(step);
     if step == "result" {
-        let events = place.mailbox().join(format!("runs/docs/{round}/1/events.jsonl"));
+        let events = world.in_mailbox(format!("runs/docs/{round}/1/events.jsonl"));
         until(&when, || std::fs::read_to_string(&events).is_ok_and(|e| e.contains("\"type\":\"result\"")));
     }
     let _watcher = if victims.watcher {
@@ -104,15 +97,15 @@ fn at_agent_step(step: &str, words: &str, victims: Victims) -> [String; 4] {
         Some(watcher)
     };
     if victims.supervisor {
-        kill(pids[1]);
+        kill(supervisor);
     }
     if victims.agent {
-        kill(pids[0]);
+        kill(agent);
     }
-    std::fs::remove_file(&pause).expect("paused");
-    let _second = victims.watcher.then(|| place.watcher());
-    until(&when, || place.only("closed", "docs.").is_some());
-    let [launches, what] = verdict(&place, &when);
+    world.let_go(step);
+    let _second = victims.watcher.then(|| world.start_watcher());
+    until(&when, || world.only("closed", "docs.").is_some());
+    let [launches, what] = verdict(&world, &when);
     [victims.words(), words.to_owned(), launches, what]
 }
 
@@ -159,35 +152,35 @@ const AFTER: [Moment; 3] = [
 const FOREGROUND: &str = "`relaunch ID`";
 
 /// strace that kills there.
-fn killing(place: &Place, moment: &Moment, round: &str) -> Vec<String> {
-    let path = place.mailbox().join(moment.path.replace("{round}", round)).display().to_string();
+fn killing(world: &World, moment: &Moment, round: &str) -> Vec<String> {
+    let path = world.in_mailbox(moment.path.replace("{round}", round)).display().to_string();
     let (trace, inject) = (format!("trace={}", moment.call), format!("inject={}:signal=KILL:when={}", moment.call, moment.n));
     strace(&["-qq", "-P", &path, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
 }
 
-fn kill_watcher(place: &Place, moment: &Moment, round: &str, when: &str) {
-    let mut watcher = place.watcher_behind(&killing(place, moment, round));
-    until(when, || watcher.0.try_wait().expect("wait").is_some());
+fn kill_watcher(world: &World, moment: &Moment, round: &str, when: &str) {
+    let mut watcher = world.start_watcher_behind(&killing(world, moment, round));
+    until(when, || watcher.process.has_ended());
 }
 
 /// Kills right before a system call. A supervisor in the foreground is the same code as the watcher's.
 fn at_moment(moment: &Moment) -> [String; 4] {
     let when = format!("{} killed when {}", moment.who, moment.words);
-    let place = answered();
-    let round = place.round("docs");
+    let world = answered();
+    let round = world.round("docs");
     if moment.who == "watcher" {
-        kill_watcher(&place, moment, &round, &when);
+        kill_watcher(&world, moment, &round, &when);
     } else {
         if moment.who == "supervisor" {
-            kill_watcher(&place, &BEFORE[1], &round, &when);
+            kill_watcher(&world, &BEFORE[1], &round, &when);
         }
-        let out = output(place.wrapped(&killing(&place, moment, &round), "relaunch").arg("docs"));
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", faults::words(&out));
+        let out = output(world.wrapped(&killing(&world, moment, &round), "relaunch").arg("docs"));
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&out.status), Some(9), "{when}: {}", out.words());
     }
-    assert!(place.only("closed", "docs.").is_none(), "{when}: it was over before");
-    let watcher: Running = place.watcher();
-    until(&when, || place.only("closed", "docs.").is_some());
-    let [launches, what] = verdict(&place, &when);
+    assert!(world.only("closed", "docs.").is_none(), "{when}: it was over before");
+    let watcher = world.start_watcher();
+    until(&when, || world.only("closed", "docs.").is_some());
+    let [launches, what] = verdict(&world, &when);
     watcher.kill();
     [moment.who.to_owned(), moment.words.to_owned(), launches, what]
 }
@@ -199,6 +192,7 @@ enum Case {
 
 #[test]
 fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_documentation_says() {
+    needs!("strace");
     let cases: Vec<(usize, Case)> = BEFORE
         .iter()
         .map(Case::Moment)
@@ -231,6 +225,7 @@ fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_docum
 
 #[test]
 fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_again_and_only_then_told() {
+    needs!("strace");
     for moment in &LAUNCHED {
         let [who, when, launches, what] = at_moment(moment);
         // An attempt that came on record is the second one's, session and all; of one that did not nobody knows.
@@ -245,84 +240,85 @@ fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_aga
 /// The move out of `answered/` is synced in `running/` alone.
 #[test]
 fn an_answered_copy_that_a_power_cut_brings_back_is_not_run_again() {
-    let place = answered();
-    let answered = place.mailbox().join("answered/docs.json");
+    let world = answered();
+    let answered = world.in_mailbox("answered/docs.json");
     let copy = std::fs::read(&answered).expect("answered");
-    std::fs::write(place.agent("pause.tool"), "").expect("pause");
-    let watcher = place.watcher();
-    until("it is at work", || place.agent("at.tool").exists());
+    world.hold("tool");
+    let watcher = world.start_watcher();
+    until("it is at work", || world.is_held("tool"));
     std::fs::write(&answered, &copy).expect("written");
-    std::fs::remove_file(place.agent("pause.tool")).expect("paused");
+    world.let_go("tool");
     until("the copy goes", || !answered.exists());
-    until("it is closed", || place.only("closed", "docs.").is_some());
+    until("it is closed", || world.only("closed", "docs.").is_some());
     std::fs::write(&answered, &copy).expect("written");
     until("the copy goes", || !answered.exists());
     watcher.kill();
-    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
-    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert_eq!(world.names("quarantine"), Vec::<String>::new());
+    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
 }
 
 /// The move into `closed/` is synced there alone.
 #[test]
 fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
-    let place = answered();
-    let round = place.round("docs");
-    let copy = std::fs::read(place.mailbox().join("answered/docs.json")).expect("answered");
-    place.ok("relaunch", &["docs"]);
-    let back = |folder: &str| place.mailbox().join(format!("{folder}/docs.{round}.json"));
+    let world = answered();
+    let round = world.round("docs");
+    let copy = std::fs::read(world.in_mailbox("answered/docs.json")).expect("answered");
+    world.ok("relaunch", &["docs"]);
+    let back = |folder: &str| world.in_mailbox(format!("{folder}/docs.{round}.json"));
     std::fs::write(back("running"), &copy).expect("written");
-    let watcher = place.watcher();
+    let watcher = world.start_watcher();
     until("the copy goes", || !back("running").exists());
     watcher.kill();
     std::fs::write(back("parked"), &copy).expect("written");
-    let out = place.run("relaunch", &["retry", "docs"]);
-    assert_eq!(out.status.code(), Some(4), "{}", faults::words(&out));
+    let out = world.run("relaunch", &["retry", "docs"]);
+    assert_eq!(out.status.code(), Some(4), "{}", out.words());
     assert!(!back("parked").exists());
-    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
     assert!(back("closed").exists());
 }
 
 /// The agent is launched before the round's own lock is there.
 #[test]
 fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
-    let place = answered();
-    let slow = faults::strace(&["-qq", "-e", "trace=mkdir", "-e", "inject=mkdir:delay_enter=4000000:when=1", "-o", "/dev/null"]);
-    let mut claiming = place.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
-    until("it is claimed", || place.only("running", "docs.").is_some());
-    let watcher = place.watcher();
-    let state = place.state("docs");
+    needs!("strace");
+    let world = answered();
+    let slow = strace(&["-qq", "-e", "trace=mkdir", "-e", "inject=mkdir:delay_enter=4000000:when=1", "-o", "/dev/null"]);
+    let mut claiming = world.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
+    until("it is claimed", || world.only("running", "docs.").is_some());
+    let watcher = world.start_watcher();
+    let state = world.state("docs");
     // Unless this machine is even slower.
-    assert!(state == "running" || place.mailbox().join("runs/docs").exists(), "{state}");
+    assert!(state == "running" || world.in_mailbox("runs/docs").exists(), "{state}");
     assert!(claiming.wait().expect("wait").success());
     watcher.kill();
-    assert_eq!((place.state("docs").as_str(), place.logged("start ")), ("delivered", 1), "{:#?}", place.log());
+    assert_eq!((world.state("docs").as_str(), world.logged("start ")), ("delivered", 1), "{:#?}", world.log());
 }
 
 /// An answer waits for its own name alone.
 #[test]
 fn a_question_that_a_power_cut_brings_back_is_asked_no_more_and_a_younger_copy_is_not_lost() {
-    let place = Place::with(AGENT);
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-    let pending = place.mailbox().join("pending/docs.json");
+    let world = World::stepping(AGENT);
+    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    let pending = world.in_mailbox("pending/docs.json");
     let copy = std::fs::read(&pending).expect("pending");
     let written = pending.metadata().and_then(|m| m.modified()).expect("a time");
     let brought_back = || {
         std::fs::write(&pending, &copy).expect("written");
         std::fs::File::options().append(true).open(&pending).and_then(|f| f.set_modified(written)).expect("dated");
     };
-    place.ok("ask-answer", &["docs", "a"]);
+    world.ok("ask-answer", &["docs", "a"]);
     brought_back();
-    assert_eq!(place.run("ask-answer", &["docs", "a"]).status.code(), Some(4));
+    assert_eq!(world.run("ask-answer", &["docs", "a"]).status.code(), Some(4));
     assert!(!pending.exists(), "it is still asked");
     brought_back();
-    place.ok("relaunch", &["docs"]);
+    world.ok("relaunch", &["docs"]);
     assert!(!pending.exists(), "it is still asked");
     brought_back();
-    let watcher = place.watcher();
+    let watcher = world.start_watcher();
     until("the copy goes", || !pending.exists());
-    assert_eq!(faults::names(&place.mailbox().join("quarantine")), Vec::<String>::new());
+    assert_eq!(world.names("quarantine"), Vec::<String>::new());
     std::fs::write(&pending, &copy).expect("written");
-    until("the younger copy is set aside", || faults::names(&place.mailbox().join("quarantine")).len() == 2);
+    until("the younger copy is set aside", || world.names("quarantine").len() == 2);
     watcher.kill();
-    assert_eq!(place.logged("start "), 1, "{:#?}", place.log());
+    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
 }

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::faults::{self, Place, in_parallel, output, strace, until, words};
-use serde_json::Value;
+use crate::support::{Outcome, Running, World, files, in_parallel, is_hidden, needs, output, program, strace, until};
 
 const CALLS: [&str; 12] =
     ["open", "openat", "write", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "mkdir", "flock"];
@@ -27,15 +25,15 @@ impl std::fmt::Display for Refusal {
 }
 
 /// The calls of a program that concern the mailbox; the rest is the loader's, and the terminal's.
-fn refusals(setup: &dyn Fn() -> Place, program: &str, args: &[&str]) -> Vec<Refusal> {
-    let place = setup();
-    let trace = place.root.join("trace");
+fn refusals(setup: &dyn Fn() -> World, program: &str, args: &[&str]) -> Vec<Refusal> {
+    let world = setup();
+    let trace = world.path("trace");
     let set = format!("trace={}", CALLS.join(","));
     let before = strace(&["-qq", "-y", "-e", &set, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
-    let out = output(place.wrapped(&before, program).args(args));
-    assert!(out.status.success(), "{program} {args:?}: {}", words(&out));
+    let out = output(world.wrapped(&before, program).args(args));
+    assert!(out.status.success(), "{program} {args:?}: {}", out.words());
     let text = std::fs::read_to_string(&trace).expect("a trace");
-    let mailbox = place.mailbox().display().to_string();
+    let mailbox = world.mailbox().display().to_string();
     let mut found = Vec::new();
     for call in CALLS {
         let lines = text.lines().filter(|l| l.starts_with(&format!("{call}(")));
@@ -46,138 +44,141 @@ fn refusals(setup: &dyn Fn() -> Place, program: &str, args: &[&str]) -> Vec<Refu
     found
 }
 
-fn run_refused(place: &Place, refusal: &Refusal, program: &str, args: &[&str]) -> Output {
+fn run_refused(world: &World, refusal: &Refusal, program: &str, args: &[&str]) -> Outcome {
     let inject = format!("inject={}:error={}:when={}", refusal.call, refusal.error, refusal.n);
     let before = strace(&["-qq", "-e", &format!("trace={}", refusal.call), "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
-    output(place.wrapped(&before, program).args(args))
+    output(world.wrapped(&before, program).args(args))
 }
 
 /// What must not change: every file but temporary names, hints, locks and the audit trail. Folders count by their files.
-fn state(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+fn state(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let exempt = |path: &Path| {
-        let inner = path.strip_prefix(place.mailbox()).unwrap_or(path);
+        let inner = path.strip_prefix(world.mailbox()).unwrap_or(path);
         let first = inner.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
-        faults::is_hidden(path) || ["timers", "locks", "audit.jsonl"].contains(&first.as_str()) || path.ends_with("lock")
+        is_hidden(path) || ["timers", "locks", "audit.jsonl"].contains(&first.as_str()) || path.ends_with("lock")
     };
-    faults::files(&place.mailbox()).into_iter().filter(|(path, _)| !exempt(path)).collect()
+    files(world.mailbox()).into_iter().filter(|(path, _)| !exempt(path)).collect()
 }
 
 #[track_caller]
-fn assert_says_so(out: &Output, when: &str) {
-    let stderr = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(out.status.code(), Some(1), "{when}: {}", words(out));
+fn assert_says_so(out: &Outcome, when: &str) {
+    let stderr = &out.stderr;
+    assert_eq!(out.status.code(), Some(1), "{when}: {}", out.words());
     let lines: Vec<&str> = stderr.lines().collect();
     assert!(lines.iter().any(|l| l.starts_with("error: ")) && lines.iter().any(|l| l.starts_with("hint: ")), "{when}: {stderr}");
     assert!(!stderr.contains("panicked"), "{when}: {stderr}");
 }
 
 /// Refuses a program each of its calls in a fresh place.
-fn at_every_call(setup: &(dyn Fn() -> Place + Sync), program: &str, args: &[&str], after: impl Fn(&Place, &str) + Sync) {
+fn at_every_call(setup: &(dyn Fn() -> World + Sync), program: &str, args: &[&str], after: impl Fn(&World, &str) + Sync) {
     let refusals = refusals(setup, program, args);
     let (failed, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     in_parallel(8, &refusals, |refusal| {
-        let place = setup();
-        let before = state(&place);
+        let world = setup();
+        let before = state(&world);
         let when = format!("{program}: {refusal}");
-        let out = run_refused(&place, refusal, program, args);
-        place.assert_whole(&when);
+        let out = run_refused(&world, refusal, program, args);
+        world.assert_whole(&when);
         if out.status.success() {
             // Something that is a hint, a log, or done again at the next look.
             passed.fetch_add(1, Ordering::Relaxed);
         } else {
             failed.fetch_add(1, Ordering::Relaxed);
             assert_says_so(&out, &when);
-            let now = state(&place);
+            let now = state(&world);
             let changed: Vec<_> = now.iter().filter(|(p, b)| before.get(*p) != Some(b)).map(|(p, _)| p).collect();
             let gone: Vec<_> = before.keys().filter(|p| !now.contains_key(*p)).collect();
-            assert!(changed.is_empty() && gone.is_empty(), "{when}: changed {changed:?}, gone {gone:?}: {}", words(&out));
-            place.ok(program, args);
+            assert!(changed.is_empty() && gone.is_empty(), "{when}: changed {changed:?}, gone {gone:?}: {}", out.words());
+            world.ok(program, args);
         }
-        after(&place, &when);
+        after(&world, &when);
     });
     let (failed, passed) = (failed.into_inner(), passed.into_inner());
     eprintln!("{program}: {} refusals: {failed} errors, {passed} done all the same", refusals.len());
     assert!(failed >= refusals.len() / 5, "{program} hardly noticed");
 }
 
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).expect("JSON")
+fn made() -> World {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    world
 }
 
-fn made() -> Place {
-    let place = Place::new();
-    place.make_mailbox();
-    place
+fn asked() -> World {
+    let world = World::stepping("work");
+    world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+    world
 }
 
-fn asked() -> Place {
-    let place = Place::new();
-    place.ok("checkpoint", &["save", "docs", "--step", "review"]);
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
-    place
-}
-
-fn answered() -> Place {
-    let place = asked();
-    place.ok("ask-answer", &["docs", "a"]);
-    place
+fn answered() -> World {
+    let world = asked();
+    world.ok("ask-answer", &["docs", "a"]);
+    world
 }
 
 #[test]
 fn a_refused_post_leaves_nothing_and_can_be_repeated() {
-    at_every_call(&made, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"], |place, when| {
-        assert_eq!(place.state("docs"), "pending", "{when}");
-        place.ok("ask-answer", &["docs", "a"]);
+    needs!("strace");
+    at_every_call(&made, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"], |world, when| {
+        assert_eq!(world.state("docs"), "pending", "{when}");
+        world.ok("ask-answer", &["docs", "a"]);
     });
 }
 
 #[test]
 fn a_refused_first_post_can_be_repeated() {
-    at_every_call(&Place::new, "ask-post", &["-w", "docs", "Merge?"], |place, when| assert_eq!(place.state("docs"), "pending", "{when}"));
+    needs!("strace");
+    at_every_call(&|| World::stepping("work"), "ask-post", &["-w", "docs", "Merge?"], |world, when| {
+        assert_eq!(world.state("docs"), "pending", "{when}")
+    });
 }
 
 #[test]
 fn a_refused_answer_is_in_no_document_and_can_be_repeated() {
-    at_every_call(&asked, "ask-answer", &["docs", "a"], |place, when| {
-        assert_eq!(json(&place.mailbox().join("answered/docs.json"))["answer"]["value"], "a", "{when}");
-        assert_eq!(place.run("ask-answer", &["docs", "b"]).status.code(), Some(4), "{when}: a second answer was taken");
-        assert_eq!(place.state("docs"), "answered", "{when}");
+    needs!("strace");
+    at_every_call(&asked, "ask-answer", &["docs", "a"], |world, when| {
+        assert_eq!(world.json(world.in_mailbox("answered/docs.json"))["answer"]["value"], "a", "{when}");
+        assert_eq!(world.run("ask-answer", &["docs", "b"]).status.code(), Some(4), "{when}: a second answer was taken");
+        assert_eq!(world.state("docs"), "answered", "{when}");
     });
 }
 
 #[test]
 fn a_refused_save_leaves_the_old_checkpoint() {
-    at_every_call(&asked, "checkpoint", &["save", "docs", "--step", "new"], |place, when| {
-        assert_eq!(json(&place.mailbox().join("checkpoints/docs.json"))["current_step"], "new", "{when}");
+    needs!("strace");
+    at_every_call(&asked, "checkpoint", &["save", "docs", "--step", "new"], |world, when| {
+        assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["current_step"], "new", "{when}");
     });
 }
 
 /// From the launch on, an error cannot undo what has happened: the round must be delivered in the end all the same, once.
 #[test]
 fn a_run_that_is_refused_its_files_is_delivered_once_in_the_end() {
+    needs!("strace");
     let args = ["docs"];
     let refusals = refusals(&answered, "relaunch", &args);
     let (clean, late) = (AtomicUsize::new(0), AtomicUsize::new(0));
     in_parallel(8, &refusals, |refusal| {
-        let place = answered();
-        let before = state(&place);
+        let world = answered();
+        let before = state(&world);
         let when = format!("relaunch: {refusal}");
-        let out = run_refused(&place, refusal, "relaunch", &args);
-        place.assert_whole(&when);
+        let out = run_refused(&world, refusal, "relaunch", &args);
+        world.assert_whole(&when);
         if !out.status.success() {
             assert_says_so(&out, &when);
-            if place.logged("start ") == 0 && state(&place) == before {
+            if world.logged("start ") == 0 && state(&world) == before {
                 clean.fetch_add(1, Ordering::Relaxed);
             } else {
                 late.fetch_add(1, Ordering::Relaxed);
             }
-            if place.state("docs") != "delivered" {
-                place.ok("relaunch", &args);
+            if world.state("docs") != "delivered" {
+                world.ok("relaunch", &args);
             }
         }
-        assert_eq!(place.state("docs"), "delivered", "{when}");
-        assert_eq!(place.logged("shown "), 1, "{when}: {:#?}", place.log());
-        assert!(place.only("closed", "docs.").is_some() && place.only("running", "docs.").is_none(), "{when}");
+        assert_eq!(world.state("docs"), "delivered", "{when}");
+        assert_eq!(world.logged("shown "), 1, "{when}: {:#?}", world.log());
+        assert!(world.only("closed", "docs.").is_some() && world.only("running", "docs.").is_none(), "{when}");
     });
     let (clean, late) = (clean.into_inner(), late.into_inner());
     eprintln!("relaunch: {} refusals: {clean} left everything as it was, {late} after the claim", refusals.len());
@@ -187,8 +188,9 @@ fn a_run_that_is_refused_its_files_is_delivered_once_in_the_end() {
 /// A disk that is really full, to the last byte and the last name, in a mount namespace of our own.
 #[test]
 fn a_disk_that_is_really_full_loses_nothing() {
-    let place = Place::new();
-    std::fs::create_dir(place.root.join("small")).expect("mount point");
+    needs!("mount");
+    let world = World::stepping("work");
+    std::fs::create_dir(world.path("small")).expect("mount point");
     let script = r#"
 set -eu
 mount -t tmpfs -o "$OPTIONS",mode=0700 askbox-test "$ROOT/small"
@@ -223,41 +225,35 @@ echo FINE
     let bytes = "fill() { mkdir \"$ROOT/small/filler\"; cat /dev/zero >\"$ROOT/small/filler/zeros\" 2>/dev/null || true; }";
     let names = "fill() { mkdir \"$ROOT/small/filler\"; n=0; while (: >\"$ROOT/small/filler/$n\"); do n=$((n + 1)); done 2>/dev/null; }";
     for (options, fill) in [("size=256k", bytes), ("nr_inodes=80", names)] {
-        let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", &format!("{fill}\n{script}")]).env("ROOT", &place.root).env("OPTIONS", options);
-        for (name, program) in
+        let mut command = world.any_command("unshare");
+        command.args(["-m", "sh", "-c", &format!("{fill}\n{script}")]).env("ROOT", world.root()).env("OPTIONS", options);
+        for (variable, name) in
             [("ASK_POST", "ask-post"), ("ASK_ANSWER", "ask-answer"), ("CHECKPOINT", "checkpoint"), ("RELAUNCH", "relaunch")]
         {
-            command.env(name, faults::program_path(program));
+            command.env(variable, program(name));
         }
-        command.env("ASKBOX_CONFIG", place.root.join("config.toml")).env("HOME", &place.root);
-        command.env("CLAUDE_CONFIG_DIR", place.root.join("agent/claude"));
-        let out = output(&mut command);
-        let said = words(&out);
-        if ["Operation not permitted", "permission denied", "must be superuser"].iter().any(|why| said.contains(why)) {
-            eprintln!("not tested with {options}: mounting is refused here ({})", said.trim());
-            return;
-        }
+        let said = output(&mut command).words();
         assert!(said.ends_with("FINE\n"), "{options}: {said}");
     }
-    assert_eq!(place.logged("done "), 4, "{:#?}", place.log());
+    assert_eq!(world.logged("done "), 4, "{:#?}", world.log());
 }
 
 /// The agent delivers while nothing can be written: the supervisor keeps the receipt until there is room.
 #[test]
 fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
-    let place = answered();
-    let round = place.round("docs");
-    let record = place.mailbox().join(format!("runs/docs/{round}/1/run.json"));
+    needs!("strace");
+    let world = answered();
+    let round = world.round("docs");
+    let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
     let path = record.display().to_string();
     // The record is made when the agent starts, and replaced at the end. From there on the disk is full, four times.
     let before = strace(&["-qq", "-P", &path, "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
     let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
     let before: Vec<String> = before.into_iter().chain(inject).collect();
-    let mut child = faults::Running(place.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));
-    until("the supervisor records what it knows", || place.only("closed", "docs.").is_some());
+    let mut child = Running(world.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));
+    until("the supervisor records what it knows", || world.only("closed", "docs.").is_some());
     assert!(child.0.wait().expect("it ends").success());
-    assert_eq!(place.logged("start "), 1);
+    assert_eq!(world.logged("start "), 1);
     let events = std::fs::read_to_string(record.with_file_name("events.jsonl")).expect("events");
     assert!(events.contains("cannot be recorded yet"), "the disk was never full: {events}");
 }

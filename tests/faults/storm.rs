@@ -8,13 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::faults::{self, Place, Running};
+use crate::support::{Watcher, World, files, kill, processes, until};
 use serde_json::Value;
 
 const POSTERS: usize = 16;
 const ANSWERERS: usize = 8;
-/// How long a storm may take before it counts as stuck.
-const STUCK: Duration = Duration::from_secs(600);
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name} is no number")))
@@ -22,7 +20,7 @@ fn number(name: &str, default: usize) -> usize {
 
 /// What the threads of a storm share.
 struct Storm {
-    place: Place,
+    world: World,
     questions: usize,
     next: AtomicUsize,
     /// Acknowledged questions that wait for an answerer.
@@ -36,12 +34,12 @@ struct Storm {
 
 impl Storm {
     fn new(questions: usize, agent: &str) -> Self {
-        let place = Place::with(agent);
+        let world = World::stepping(agent);
         // Who is killed has failed: that the queue is paused then is another test's.
-        place.configure("attempts = 50\nbreaker_failures = 0");
-        place.make_mailbox();
+        world.configure("attempts = 50\nbreaker_failures = 0");
+        world.make_mailbox();
         Self {
-            place,
+            world,
             questions,
             next: AtomicUsize::new(0),
             posted: Mutex::new(Vec::new()),
@@ -54,7 +52,7 @@ impl Storm {
 
     /// Runs a client that the killer may kill; tells how it ended and what it said.
     fn client(&self, program: &str, args: &[&str]) -> (ExitStatus, String) {
-        let mut command = self.place.command(program);
+        let mut command = self.world.command(program);
         let mut child = {
             // Under the lock: a child is waited for only once the killer cannot know it any more.
             let mut clients = self.clients.lock().expect("clients");
@@ -118,7 +116,7 @@ impl Storm {
     }
 
     fn count(&self, folder: &str) -> usize {
-        faults::names(&self.place.mailbox().join(folder)).len()
+        self.world.names(folder).len()
     }
 
     /// Rounds that are over, beside the one that made the mailbox.
@@ -127,29 +125,31 @@ impl Storm {
     }
 
     fn until_ended(&self, questions: usize) {
-        let deadline = Instant::now() + STUCK;
-        while self.ended() < questions {
-            assert!(Instant::now() < deadline, "stuck with {} of {questions} over", self.ended());
-            std::thread::sleep(Duration::from_millis(20));
+        loop {
+            let ended = self.ended();
+            if ended >= questions {
+                return;
+            }
+            until(&format!("more than {ended} of {questions} rounds are over"), || self.ended() > ended);
         }
     }
 
     /// What must hold at the end of every storm.
     fn assert_each_exactly_once(&self) {
-        self.place.assert_whole("at the end");
+        self.world.assert_whole("at the end");
         for folder in ["pending", "answered", "running", "quarantine"] {
-            assert_eq!(faults::names(&self.place.mailbox().join(folder)), Vec::<String>::new(), "{folder}/ is not empty");
+            assert_eq!(self.world.names(folder), Vec::<String>::new(), "{folder}/ is not empty");
         }
         let mut rounds = BTreeMap::<String, Vec<String>>::new();
         for folder in ["closed", "parked"] {
-            for name in faults::names(&self.place.mailbox().join(folder)).into_iter().filter(|n| n.starts_with('w')) {
+            for name in self.world.names(folder).into_iter().filter(|n| n.starts_with('w')) {
                 rounds.entry(name.split('.').next().unwrap_or_default().into()).or_default().push(format!("{folder}/{name}"));
             }
         }
         assert_eq!(rounds.len(), self.questions, "workflows that ended");
         assert!(rounds.values().all(|r| r.len() == 1), "a workflow ended twice: {:?}", rounds.values().find(|r| r.len() != 1));
         let mut delivered = BTreeMap::<String, usize>::new();
-        for (path, bytes) in faults::files(&self.place.mailbox().join("runs")) {
+        for (path, bytes) in files(&self.world.in_mailbox("runs")) {
             if path.ends_with("run.json") {
                 let run: Value = serde_json::from_slice(&bytes).expect("a record");
                 let round =
@@ -162,7 +162,7 @@ impl Storm {
             let expected = usize::from(name.starts_with("closed/"));
             assert_eq!(delivered.get(round).copied().unwrap_or_default(), expected, "runs that delivered {round}");
         }
-        let log = self.place.log();
+        let log = self.world.log();
         let violations: Vec<_> = log.iter().filter(|l| l.starts_with("violation")).collect();
         assert!(violations.is_empty(), "two agents of one round lived at once: {violations:?}");
         let shown = self.per_round(&log, "shown");
@@ -170,7 +170,7 @@ impl Storm {
             let lines: Vec<_> = log.iter().filter(|l| l.contains(round.as_str())).collect();
             panic!("a model was shown an answer {times} times: {lines:#?}");
         }
-        assert_eq!(self.place.orphans(), [], "processes of runs live");
+        assert_eq!(self.world.of_runs(), [], "processes of runs live");
     }
 
     /// Lines of a kind in the agents' log, by round.
@@ -191,7 +191,7 @@ impl Storm {
 fn a_thousand_answers_make_a_thousand_launches_no_more_and_no_fewer() {
     let storm = Storm::new(number("ASKBOX_STORM", 1000), "work");
     let started = Instant::now();
-    let watchers = [storm.place.watcher(), storm.place.watcher()];
+    let watchers = [storm.world.start_watcher(), storm.world.start_watcher()];
     std::thread::scope(|scope| {
         (0..POSTERS).for_each(|_| drop(scope.spawn(|| storm.post())));
         (0..ANSWERERS).for_each(|_| drop(scope.spawn(|| storm.answer())));
@@ -199,10 +199,10 @@ fn a_thousand_answers_make_a_thousand_launches_no_more_and_no_fewer() {
     let answered = started.elapsed();
     storm.until_ended(storm.questions);
     let took = started.elapsed();
-    faults::until("the last supervisor is gone", || storm.place.orphans().is_empty());
-    watchers.into_iter().for_each(Running::kill);
+    until("the last supervisor is gone", || storm.world.of_runs().is_empty());
+    watchers.into_iter().for_each(Watcher::kill);
     storm.assert_each_exactly_once();
-    let log = storm.place.log();
+    let log = storm.world.log();
     for kind in ["start", "shown", "done"] {
         let counts = storm.per_round(&log, kind);
         assert_eq!((counts.len(), counts.values().sum::<usize>()), (storm.questions, storm.questions), "{kind}");
@@ -224,32 +224,32 @@ impl Dice {
 }
 
 /// Kills somebody every few milliseconds until the storm is over; a killed watcher is replaced. Returns the kills by kind.
-fn killer(storm: &Storm, seed: u64, watchers: &mut [Running; 2]) -> BTreeMap<&'static str, usize> {
+fn killer(storm: &Storm, seed: u64, watchers: &mut [Watcher; 2]) -> BTreeMap<&'static str, usize> {
     let (mut dice, mut kills) = (Dice(seed | 1), BTreeMap::new());
-    let ours = format!("ASKBOX_DIR={}", storm.place.mailbox().display());
+    let ours = format!("ASKBOX_DIR={}", storm.world.mailbox().display());
     while !storm.over.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(2 + dice.roll(20) as u64));
         let mut killed = |kind| *kills.entry(kind).or_insert(0) += 1;
         match dice.roll(10) {
             0 => {
-                let fresh = storm.place.watcher();
+                let fresh = storm.world.start_watcher();
                 std::mem::replace(&mut watchers[dice.roll(2)], fresh).kill();
                 killed("watcher");
             }
             1..4 => {
                 let clients = storm.clients.lock().expect("clients");
                 if let Some(pid) = clients.iter().nth(dice.roll(clients.len())) {
-                    faults::kill(*pid);
+                    kill(*pid);
                     killed("client");
                 }
             }
             what => {
-                let (kind, mark) = if what < 7 { ("supervisor", "\0supervise\0") } else { ("agent", "agent.sh\0") };
+                let (kind, mark) = if what < 7 { ("supervisor", "\0supervise\0") } else { ("agent", "stepping.sh\0") };
                 let is = |pid: i32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains(mark));
                 let found: Vec<i32> =
-                    faults::processes().into_iter().filter(|(pid, env)| env.contains(&ours) && is(*pid)).map(|(pid, _)| pid).collect();
+                    processes().into_iter().filter(|(pid, env)| env.contains(&ours) && is(*pid)).map(|(pid, _)| pid).collect();
                 if let Some(pid) = found.get(dice.roll(found.len())) {
-                    faults::kill(*pid);
+                    kill(*pid);
                     killed(kind);
                 }
             }
@@ -264,7 +264,7 @@ fn every_answer_is_delivered_once_while_everything_is_killed_at_random() {
     // An agent that ignores the SIGTERM it gets when its supervisor dies: somebody must see to it that it is gone.
     let storm = Storm::new(number("ASKBOX_STORM", 300), "trap '' TERM\nsleep 0.1\nwork\nsleep 0.05");
     let started = Instant::now();
-    let mut watchers = [storm.place.watcher(), storm.place.watcher()];
+    let mut watchers = [storm.world.start_watcher(), storm.world.start_watcher()];
     let kills = std::thread::scope(|scope| {
         let killer = scope.spawn(|| killer(&storm, seed, &mut watchers));
         let clients: Vec<_> =
@@ -275,12 +275,12 @@ fn every_answer_is_delivered_once_while_everything_is_killed_at_random() {
         killer.join().expect("the killer")
     });
     storm.until_ended(storm.questions);
-    faults::until("the last supervisor is gone", || storm.place.orphans().is_empty());
-    watchers.into_iter().for_each(Running::kill);
+    until("the last supervisor is gone", || storm.world.of_runs().is_empty());
+    watchers.into_iter().for_each(Watcher::kill);
     eprintln!(
         "{} questions, seed {seed}: {kills:?}; {} launches; {} parked; all over after {:.1?}",
         storm.questions,
-        storm.place.logged("start "),
+        storm.world.logged("start "),
         storm.count("parked"),
         started.elapsed()
     );

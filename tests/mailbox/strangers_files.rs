@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crate::support::home::Home;
+use crate::support::{World, needs, output};
 use serde_json::json;
 
 /// A hand-written question.
@@ -13,22 +13,23 @@ fn question(id: &str, text: &str) -> String {
 }
 
 /// Writes a file as `cat >` does.
-fn cat(home: &Home, below: &str, text: &str) {
-    fs::write(home.mailbox(below), text).unwrap();
+fn cat(world: &World, below: &str, text: &str) {
+    fs::write(world.in_mailbox(below), text).unwrap();
 }
 
 #[test]
 fn what_is_no_plain_readable_file_goes_to_quarantine_and_stops_nobody() {
-    let home = Home::new();
-    let watcher = home.watch();
-    fs::write(home.path("secret.json"), question("link", "Read me?")).unwrap();
-    home.sh("cd ~/.claude/questions/pending && ln -s ~/secret.json link.json && mkdir folder.json && touch folder.json/inside && mkfifo pipe.json");
-    let socket = std::os::unix::net::UnixListener::bind(home.mailbox("pending/socket.json")).unwrap();
-    fs::write(home.mailbox("pending/huge.json"), format!(r#"{{"workflow_id": "huge", "question": "{}"}}"#, "x".repeat(3 << 20))).unwrap();
-    cat(&home, "pending/no id.json", &question("x", "?"));
-    cat(&home, "pending/-rf.json", &question("x", "?"));
-    cat(&home, "pending/one.json", &question("another", "?"));
-    cat(&home, "pending/good.json", &question("good", "Still there?"));
+    let world = World::at_home();
+    let watcher = world.watch();
+    fs::write(world.path("secret.json"), question("link", "Read me?")).unwrap();
+    world.bash("cd ~/.claude/questions/pending && ln -s ~/secret.json link.json && mkdir folder.json && touch folder.json/inside && mkfifo pipe.json");
+    let socket = std::os::unix::net::UnixListener::bind(world.in_mailbox("pending/socket.json")).unwrap();
+    fs::write(world.in_mailbox("pending/huge.json"), format!(r#"{{"workflow_id": "huge", "question": "{}"}}"#, "x".repeat(3 << 20)))
+        .unwrap();
+    cat(&world, "pending/no id.json", &question("x", "?"));
+    cat(&world, "pending/-rf.json", &question("x", "?"));
+    cat(&world, "pending/one.json", &question("another", "?"));
+    cat(&world, "pending/good.json", &question("good", "Still there?"));
     watcher.says("asked     good");
     for (name, reason) in [
         ("link.json", "symbolic link"),
@@ -40,45 +41,41 @@ fn what_is_no_plain_readable_file_goes_to_quarantine_and_stops_nobody() {
         ("-rf.json", "WORKFLOW_ID.json"),
         ("one.json", "another"),
     ] {
-        let text = home.reason(name);
+        let text = world.reason(name);
         assert!(text.contains(reason), "{name}: {text}");
-        home.vanishes(&format!("pending/{name}"));
+        world.vanishes(&format!("pending/{name}"));
     }
-    assert!(home.mailbox("quarantine/folder.json/inside").exists(), "a folder's content was lost");
-    assert!(home.path("secret.json").exists());
+    assert!(world.in_mailbox("quarantine/folder.json/inside").exists(), "a folder's content was lost");
+    assert!(world.path("secret.json").exists());
     drop(socket);
-    home.ok("ask-answer", &["good", "yes"]);
-    home.closed("good", "delivered", 1);
+    world.ok("ask-answer", &["good", "yes"]);
+    world.closed("good", "delivered", 1);
 }
 
 #[test]
 fn a_device_and_somebody_elses_file_go_to_quarantine() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not root: nobody else's files can be made");
-        return;
-    }
-    let home = Home::new();
-    let _watcher = home.watch();
-    cat(&home, "pending/theirs.json", &question("theirs", "?"));
-    std::os::unix::fs::chown(home.mailbox("pending/theirs.json"), Some(12345), None).unwrap();
-    assert!(home.reason("theirs.json").contains("belongs to user 12345"));
-    if home.command("mknod").arg(home.mailbox("pending/zero.json")).args(["c", "1", "5"]).status().unwrap().success() {
-        let reason = home.reason("zero.json");
-        assert!(reason.contains("not a regular file") || reason.contains("cannot open"), "{reason}");
-    }
+    needs!("root");
+    let world = World::at_home();
+    let _watcher = world.watch();
+    cat(&world, "pending/theirs.json", &question("theirs", "?"));
+    std::os::unix::fs::chown(world.in_mailbox("pending/theirs.json"), Some(12345), None).unwrap();
+    assert!(world.reason("theirs.json").contains("belongs to user 12345"));
+    output(world.any_command("mknod").arg(world.in_mailbox("pending/zero.json")).args(["c", "1", "5"])).ok();
+    let reason = world.reason("zero.json");
+    assert!(reason.contains("not a regular file") || reason.contains("cannot open"), "{reason}");
 }
 
 #[test]
 fn what_editors_drop_is_passed_over() {
-    let home = Home::new();
-    let watcher = home.watch();
+    let world = World::at_home();
+    let watcher = world.watch();
     let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];
-    names.iter().for_each(|name| cat(&home, &format!("pending/{name}"), "{"));
-    cat(&home, "pending/torn.json", "{");
+    names.iter().for_each(|name| cat(&world, &format!("pending/{name}"), "{"));
+    cat(&world, "pending/torn.json", "{");
     // When that one is judged, the others would have been.
     watcher.says("quarantined pending/torn.json");
     for name in names {
-        assert!(home.mailbox(&format!("pending/{name}")).exists(), "{name} was touched");
+        assert!(world.in_mailbox(format!("pending/{name}")).exists(), "{name} was touched");
     }
     assert_eq!(watcher.said("quarantined").len(), 1);
     assert!(watcher.said("error").is_empty());
@@ -86,39 +83,39 @@ fn what_editors_drop_is_passed_over() {
 
 #[test]
 fn a_question_written_in_two_halves_settles() {
-    let home = Home::new();
-    let watcher = home.watch();
+    let world = World::at_home();
+    let watcher = world.watch();
     let text = question("slow", "Which one?");
     let (first, second) = text.split_at(text.len() / 2);
-    let mut file = fs::File::create(home.mailbox("pending/slow.json")).unwrap();
+    let mut file = fs::File::create(world.in_mailbox("pending/slow.json")).unwrap();
     file.write_all(first.as_bytes()).unwrap();
     // The watcher looks at other files meanwhile, and surely at this one.
-    cat(&home, "pending/other.json", &question("other", "Meanwhile?"));
+    cat(&world, "pending/other.json", &question("other", "Meanwhile?"));
     watcher.says("asked     other");
     file.write_all(second.as_bytes()).unwrap();
     drop(file);
     watcher.says("asked     slow  Which one?");
     assert!(watcher.said("quarantined").is_empty());
-    assert_eq!(home.json(home.mailbox("pending/slow.json"))["question"], "Which one?");
+    assert_eq!(world.json(world.in_mailbox("pending/slow.json"))["question"], "Which one?");
 }
 
 #[test]
 fn a_torn_question_goes_to_quarantine_with_its_reason_once_it_has_settled() {
-    let home = Home::new();
-    let watcher = home.watch();
+    let world = World::at_home();
+    let watcher = world.watch();
     let begun = Instant::now();
-    cat(&home, "pending/torn.json", r#"{"question": "Which"#);
+    cat(&world, "pending/torn.json", r#"{"question": "Which"#);
     watcher.says("quarantined pending/torn.json");
     assert!(begun.elapsed() > Duration::from_secs(2), "it was given no time to settle");
-    assert!(home.reason("torn.json").contains("ends in the middle of the JSON"));
-    assert_eq!(fs::read_to_string(home.mailbox("quarantine/torn.json")).unwrap(), r#"{"question": "Which"#);
+    assert!(world.reason("torn.json").contains("ends in the middle of the JSON"));
+    assert_eq!(fs::read_to_string(world.in_mailbox("quarantine/torn.json")).unwrap(), r#"{"question": "Which"#);
     // Mended and moved back, it is a question.
-    home.sh("cd ~/.claude/questions && printf ' one?\", \"workflow_id\": \"torn\"}' >> quarantine/torn.json && mv quarantine/torn.json pending/");
+    world.bash("cd ~/.claude/questions && printf ' one?\", \"workflow_id\": \"torn\"}' >> quarantine/torn.json && mv quarantine/torn.json pending/");
     watcher.says("asked     torn  Which one?");
     // The next torn one does not replace the first one's reason.
-    cat(&home, "pending/torn.json", "{");
+    cat(&world, "pending/torn.json", "{");
     watcher.says_times("quarantined pending/torn.json", 2);
-    home.appears("quarantine/torn.json.reason");
-    let names = home.sh("ls ~/.claude/questions/quarantine");
+    world.appears("quarantine/torn.json.reason");
+    let names = world.bash("ls ~/.claude/questions/quarantine");
     assert!(names.lines().count() >= 3, "{names}");
 }

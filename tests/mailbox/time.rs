@@ -2,173 +2,173 @@
 
 use std::fs;
 
-use crate::support::home::{Home, until};
+use crate::support::{World, until};
 use serde_json::json;
 
 #[test]
 fn a_question_nobody_answers_stays_open_and_the_human_is_told_once() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "kept", "Q?", "--timeout", "1s"]);
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "kept", "Q?", "--timeout", "1s"]);
     watcher.says("overdue   kept");
-    assert!(home.mailbox("pending/kept.json").exists());
+    assert!(world.in_mailbox("pending/kept.json").exists());
     watcher.stop();
     // The next watcher knows that the human was told.
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "other", "Q?", "--timeout", "1s"]);
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "other", "Q?", "--timeout", "1s"]);
     watcher.says("overdue   other");
     assert_eq!(watcher.said("overdue   kept").len(), 0);
-    home.audit_is("kept", &["posted", "overdue"]);
-    home.ok("ask-answer", &["kept", "still in time"]);
-    assert!(home.told("kept", 1).contains("User chose: still in time"));
+    world.audit_is("kept", &["posted", "overdue"]);
+    world.ok("ask-answer", &["kept", "still in time"]);
+    assert!(world.told("kept", 1).contains("User chose: still in time"));
 }
 
 #[test]
 fn the_askers_default_applies_and_is_recorded_as_such_and_a_late_answer_is_kept_but_not_run() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "silent", "Deploy?", "-o", "yes", "-o", "no", "--timeout", "1s", "--default", "no"]);
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "silent", "Deploy?", "-o", "yes", "-o", "no", "--timeout", "1s", "--default", "no"]);
     watcher.says("default   silent");
-    assert!(home.told("silent", 1).contains("Nobody answered in time, so the default that was set applies: no"));
-    let round = home.closed("silent", "delivered", 1).remove(0);
+    assert!(world.told("silent", 1).contains("Nobody answered in time, so the default that was set applies: no"));
+    let round = world.closed("silent", "delivered", 1).remove(0);
     assert_eq!((&round["answer"]["by"], &round["answer"]["value"]), (&json!("default"), &json!("no")));
-    let late = home.run("ask-answer", &["silent", "yes"]);
+    let late = world.run("ask-answer", &["silent", "yes"]);
     assert_eq!(late.status.code(), Some(4), "{late:?}");
-    assert!(String::from_utf8_lossy(&late.stderr).contains("kept"), "{late:?}");
-    let shown = home.ok("ask-answer", &["show", "silent"]);
+    assert!(late.stderr.contains("kept"), "{late:?}");
+    let shown = world.ok("ask-answer", &["show", "silent"]);
     assert!(shown.contains("late: answered by") && shown.contains("    yes"), "{shown}");
-    home.audit_is("silent", &["posted", "answered", "claimed", "delivered", "late_answer"]);
-    assert_eq!(home.launches("silent").len(), 1);
+    world.audit_is("silent", &["posted", "answered", "claimed", "delivered", "late_answer"]);
+    assert_eq!(world.launches_of("silent").len(), 1);
 }
 
 #[test]
 fn a_cancelled_expiry_closes_the_round_and_launches_nothing() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "gone", "Q?", "--timeout", "1s", "--on-expiry", "cancel"]);
-    home.closed("gone", "expired", 1);
-    home.vanishes("pending/gone.json");
-    assert_eq!(home.run("ask-answer", &["gone", "yes"]).status.code(), Some(4));
-    assert!(home.ok("ask-answer", &["show", "gone"]).contains("late: answered"));
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "gone", "Q?", "--timeout", "1s", "--on-expiry", "cancel"]);
+    world.closed("gone", "expired", 1);
+    world.vanishes("pending/gone.json");
+    assert_eq!(world.run("ask-answer", &["gone", "yes"]).status.code(), Some(4));
+    assert!(world.ok("ask-answer", &["show", "gone"]).contains("late: answered"));
     // What comes after it is served: so the late answer was not waiting behind it.
-    home.ok("ask-post", &["-w", "next", "Q?"]);
-    home.ok("ask-answer", &["next", "go"]);
-    home.closed("next", "delivered", 1);
-    assert_eq!(home.launches("gone").len(), 0);
-    home.audit_is("gone", &["posted", "expired", "late_answer"]);
+    world.ok("ask-post", &["-w", "next", "Q?"]);
+    world.ok("ask-answer", &["next", "go"]);
+    world.closed("next", "delivered", 1);
+    assert_eq!(world.launches_of("gone").len(), 0);
+    world.audit_is("gone", &["posted", "expired", "late_answer"]);
     assert_eq!(watcher.said("launched").len(), 1);
 }
 
 #[test]
 fn a_hand_written_date_between_two_milliseconds_is_not_missed() {
-    let home = Home::new();
-    let watcher = home.watch();
+    let world = World::at_home();
+    let watcher = world.watch();
     let ids: Vec<String> = (0..20).map(|n| format!("odd{n}")).collect();
-    let soon = home.sh("date -u -d '+1 second' +%Y-%m-%dT%H:%M:%S").trim().to_owned();
+    let soon = world.bash("date -u -d '+1 second' +%Y-%m-%dT%H:%M:%S").trim().to_owned();
     for (n, id) in ids.iter().enumerate() {
         let at = format!("{soon}.{:09}Z", 1_000_000 * n + 999_999);
         fs::write(
-            home.mailbox(&format!("pending/{id}.json")),
+            world.in_mailbox(format!("pending/{id}.json")),
             json!({"question": "?", "workflow_id": id, "expires_at": at, "default": "d"}).to_string(),
         )
         .unwrap();
     }
     for id in &ids {
         watcher.says(&format!("default   {id}"));
-        home.closed(id, "delivered", 1);
+        world.closed(id, "delivered", 1);
     }
 }
 
 #[test]
 fn reminders_go_through_the_operators_program_and_go_on() {
-    let home = Home::new();
-    fs::write(home.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID $(grep -c question)\" >> \"$FAKE_DIR/notified\"\n")
+    let world = World::at_home();
+    fs::write(world.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID $(grep -c question)\" >> \"$AGENT_DIR/notified\"\n")
         .unwrap();
-    home.sh("chmod +x notify.sh");
-    home.configure(&format!("[notify]\ncommand = [\"{}\"]", home.path("notify.sh").display()));
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "nag", "Q?", "--remind-every", "1s"]);
+    world.bash("chmod +x notify.sh");
+    world.configure(&format!("[notify]\ncommand = [\"{}\"]", world.path("notify.sh").display()));
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "nag", "Q?", "--remind-every", "1s"]);
     // One by hand, which does not say when it was asked.
-    fs::write(home.mailbox("pending/hand.json"), r#"{"question": "?", "workflow_id": "hand", "remind_every": "1s"}"#).unwrap();
+    fs::write(world.in_mailbox("pending/hand.json"), r#"{"question": "?", "workflow_id": "hand", "remind_every": "1s"}"#).unwrap();
     watcher.says_times("reminder  nag", 3);
     watcher.says_times("reminder  hand", 2);
     let notified = until("the notifications", || {
-        let text = fs::read_to_string(home.path("fake/notified")).unwrap_or_default();
+        let text = fs::read_to_string(world.agent("notified")).unwrap_or_default();
         (text.matches("reminder nag").count() >= 3).then_some(text)
     });
     assert_eq!(notified.matches("asked nag").count(), 1);
-    home.ok("ask-answer", &["nag", "stop"]);
-    home.closed("nag", "delivered", 1);
+    world.ok("ask-answer", &["nag", "stop"]);
+    world.closed("nag", "delivered", 1);
     let so_far = watcher.said("reminder  nag").len();
     watcher.says_times("reminder  hand", watcher.said("reminder  hand").len() + 2);
     assert_eq!(watcher.said("reminder  nag").len(), so_far, "an answered question is still reminded of");
     // Once a second, not twice.
-    let audit = home.audit("hand");
-    let span = fs::metadata(home.mailbox("pending/hand.json")).unwrap().modified().unwrap().elapsed().unwrap();
+    let audit = world.audit("hand");
+    let span = fs::metadata(world.in_mailbox("pending/hand.json")).unwrap().modified().unwrap().elapsed().unwrap();
     assert!(audit.len() as u64 <= span.as_secs() + 2, "{audit:?} in {span:?}");
 }
 
 #[test]
 fn a_superseded_question_is_closed_and_its_date_means_nothing_any_more() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "super", "Old?", "--timeout", "1s", "--default", "old"]);
-    home.ok("ask-post", &["-w", "super", "New?", "--supersede"]);
-    home.ok("ask-post", &["-w", "clock", "Q?", "--timeout", "1500ms"]);
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "super", "Old?", "--timeout", "1s", "--default", "old"]);
+    world.ok("ask-post", &["-w", "super", "New?", "--supersede"]);
+    world.ok("ask-post", &["-w", "clock", "Q?", "--timeout", "1500ms"]);
     watcher.says("overdue   clock");
-    assert_eq!(home.closed("super", "superseded", 1)[0]["question"], "Old?");
-    assert_eq!(home.json(home.mailbox("pending/super.json"))["question"], "New?");
-    home.ok("ask-answer", &["super", "yes"]);
-    assert!(home.told("super", 1).contains("New?"));
-    home.audit_is("super", &["posted", "superseded", "posted", "answered", "claimed", "delivered"]);
+    assert_eq!(world.closed("super", "superseded", 1)[0]["question"], "Old?");
+    assert_eq!(world.json(world.in_mailbox("pending/super.json"))["question"], "New?");
+    world.ok("ask-answer", &["super", "yes"]);
+    assert!(world.told("super", 1).contains("New?"));
+    world.audit_is("super", &["posted", "superseded", "posted", "answered", "claimed", "delivered"]);
 }
 
 #[test]
 fn a_refusal_reaches_the_agent_and_a_withdrawal_launches_nothing() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "back", "Q?"]);
-    home.ok("ask-answer", &["cancel", "back"]);
-    home.closed("back", "withdrawn", 1);
-    home.ok("ask-post", &["-w", "no", "Q?"]);
-    home.ok("ask-answer", &["decline", "no", "--note", "not my call"]);
-    let told = home.told("no", 1);
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "back", "Q?"]);
+    world.ok("ask-answer", &["cancel", "back"]);
+    world.closed("back", "withdrawn", 1);
+    world.ok("ask-post", &["-w", "no", "Q?"]);
+    world.ok("ask-answer", &["decline", "no", "--note", "not my call"]);
+    let told = world.told("no", 1);
     assert!(told.contains("declined to answer") && told.contains("not my call"), "{told}");
-    home.closed("no", "delivered", 1);
+    world.closed("no", "delivered", 1);
     assert_eq!(watcher.said("launched").len(), 1);
-    home.audit_is("no", &["posted", "declined", "claimed", "delivered"]);
-    home.audit_is("back", &["posted", "withdrawn"]);
+    world.audit_is("no", &["posted", "declined", "claimed", "delivered"]);
+    world.audit_is("back", &["posted", "withdrawn"]);
 }
 
 #[test]
 fn lost_timers_are_found_again_by_the_next_watcher() {
-    let home = Home::new();
-    home.ok("ask-post", &["-w", "lost", "Q?", "--timeout", "1s", "--default", "d"]);
-    home.ok("ask-post", &["-w", "nag", "Q?", "--remind-every", "1s"]);
-    home.sh("rm ~/.claude/questions/timers/*");
-    let watcher = home.watch();
+    let world = World::at_home();
+    world.ok("ask-post", &["-w", "lost", "Q?", "--timeout", "1s", "--default", "d"]);
+    world.ok("ask-post", &["-w", "nag", "Q?", "--remind-every", "1s"]);
+    world.bash("rm ~/.claude/questions/timers/*");
+    let watcher = world.watch();
     watcher.says("default   lost");
     watcher.says_times("reminder  nag", 2);
-    home.closed("lost", "delivered", 1);
+    world.closed("lost", "delivered", 1);
 }
 
 #[test]
 fn the_audit_trail_rotates_at_its_limit_and_loses_nothing() {
-    let home = Home::new();
-    home.ok("ask-post", &["-w", "first", "Q?"]);
-    let audit = home.mailbox("audit.jsonl");
+    let world = World::at_home();
+    world.ok("ask-post", &["-w", "first", "Q?"]);
+    let audit = world.in_mailbox("audit.jsonl");
     let line = fs::read_to_string(&audit).unwrap();
     let limit = usize::try_from(askbox::mailbox::audit::ROTATE_AT).unwrap();
     let count = limit / line.len();
     fs::write(&audit, line.repeat(count)).unwrap();
-    fs::write(home.mailbox("audit.jsonl.1"), "older\n").unwrap();
+    fs::write(world.in_mailbox("audit.jsonl.1"), "older\n").unwrap();
     std::thread::scope(|scope| {
         for n in 0..16 {
-            let home = &home;
-            scope.spawn(move || home.ok("ask-post", &["-w", &format!("w{n}"), "Q?"]));
+            let world = &world;
+            scope.spawn(move || world.ok("ask-post", &["-w", &format!("w{n}"), "Q?"]));
         }
     });
-    let read = |name: &str| fs::read_to_string(home.mailbox(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(world.in_mailbox(name)).unwrap();
     let (now, one, two) = (read("audit.jsonl"), read("audit.jsonl.1"), read("audit.jsonl.2"));
     assert_eq!(two, "older\n");
     assert!(!now.is_empty() || one.len() >= limit);
@@ -180,88 +180,88 @@ fn the_audit_trail_rotates_at_its_limit_and_loses_nothing() {
 
 #[test]
 fn a_mailbox_that_comes_later_and_goes_and_comes_back_is_watched() {
-    let home = Home::bare();
-    let watcher = home.watch_with(&[]);
+    let world = World::without_mailbox();
+    let watcher = world.start_watcher();
     watcher.says("waiting for the mailbox");
-    assert!(!home.path(".claude").exists(), "the watcher made the mailbox itself");
-    home.ok("ask-post", &["-w", "one", "Q?"]);
+    assert!(!world.path(".claude").exists(), "the watcher made the mailbox itself");
+    world.ok("ask-post", &["-w", "one", "Q?"]);
     watcher.says("watching ");
-    home.ok("ask-answer", &["one", "a"]);
-    home.closed("one", "delivered", 1);
-    home.sh("mv .claude/questions away");
+    world.ok("ask-answer", &["one", "a"]);
+    world.closed("one", "delivered", 1);
+    world.bash("mv .claude/questions away");
     watcher.says("the mailbox is gone");
-    assert!(!home.path(".claude/questions").exists(), "the watcher made another mailbox");
-    home.sh("mv away .claude/questions");
+    assert!(!world.path(".claude/questions").exists(), "the watcher made another mailbox");
+    world.bash("mv away .claude/questions");
     watcher.says_times("watching ", 2);
-    home.ok("ask-post", &["-w", "two", "Q?"]);
-    home.ok("ask-answer", &["two", "b"]);
-    home.closed("two", "delivered", 1);
+    world.ok("ask-post", &["-w", "two", "Q?"]);
+    world.ok("ask-answer", &["two", "b"]);
+    world.closed("two", "delivered", 1);
     // A stranger clears a folder away and makes it anew: no event comes from the new one.
-    home.sh("cd ~/.claude/questions && mv answered old && mkdir -p -m 700 answered");
+    world.bash("cd ~/.claude/questions && mv answered old && mkdir -p -m 700 answered");
     watcher.says_times("watching ", 3);
-    home.ok("ask-post", &["-w", "three", "Q?"]);
-    home.ok("ask-answer", &["three", "c"]);
-    home.closed("three", "delivered", 1);
+    world.ok("ask-post", &["-w", "three", "Q?"]);
+    world.ok("ask-answer", &["three", "c"]);
+    world.closed("three", "delivered", 1);
 }
 
 #[test]
 fn looking_every_second_serves_where_no_events_come() {
-    let home = Home::new();
-    let watcher = home.watch_with(&["--poll", "1s"]);
+    let world = World::at_home();
+    let watcher = world.start_as_watcher(world.command("relaunch").arg("watch").args(["--poll", "1s"]));
     watcher.says("watching ");
-    fs::write(home.mailbox("pending/polled.json"), r#"{"question": "First?", "workflow_id": "polled"}"#).unwrap();
+    fs::write(world.in_mailbox("pending/polled.json"), r#"{"question": "First?", "workflow_id": "polled"}"#).unwrap();
     watcher.says("asked     polled  First?");
-    fs::write(home.mailbox("pending/.next"), r#"{"question": "Instead?", "workflow_id": "polled"}"#).unwrap();
-    home.sh("cd ~/.claude/questions/pending && mv .next polled.json");
+    fs::write(world.in_mailbox("pending/.next"), r#"{"question": "Instead?", "workflow_id": "polled"}"#).unwrap();
+    world.bash("cd ~/.claude/questions/pending && mv .next polled.json");
     watcher.says("asked     polled  Instead?");
-    home.ok("ask-answer", &["polled", "a"]);
-    home.closed("polled", "delivered", 1);
-    home.ok("ask-post", &["-w", "dated", "Q?", "--timeout", "1s", "--default", "d"]);
-    home.closed("dated", "delivered", 1);
+    world.ok("ask-answer", &["polled", "a"]);
+    world.closed("polled", "delivered", 1);
+    world.ok("ask-post", &["-w", "dated", "Q?", "--timeout", "1s", "--default", "d"]);
+    world.closed("dated", "delivered", 1);
 }
 
 #[test]
 fn a_watcher_ends_cleanly_while_a_run_goes_on_and_the_next_one_finds_it() {
-    let home = Home::new();
-    let watcher = home.watch();
-    home.agent_does("long", "until [ -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done");
-    home.ok("ask-post", &["-w", "long", "Q?"]);
-    home.ok("ask-answer", &["long", "a"]);
-    home.told("long", 1);
+    let world = World::at_home();
+    let watcher = world.watch();
+    world.agent_does("long", "until [ -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done");
+    world.ok("ask-post", &["-w", "long", "Q?"]);
+    world.ok("ask-answer", &["long", "a"]);
+    world.told("long", 1);
     watcher.stop();
     // The next round of the same workflow is answered meanwhile: it comes after the first, never beside it.
-    home.ok("ask-post", &["-w", "long", "Second?"]);
-    home.ok("ask-answer", &["long", "b"]);
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "short", "Q?"]);
-    home.ok("ask-answer", &["short", "a"]);
-    home.closed("short", "delivered", 1);
-    assert_eq!(home.launches("long").len(), 1);
-    assert_eq!(home.rounds("running", "long").len(), 1);
-    fs::write(home.path("fake/go"), "").unwrap();
-    let rounds = home.closed("long", "delivered", 2);
+    world.ok("ask-post", &["-w", "long", "Second?"]);
+    world.ok("ask-answer", &["long", "b"]);
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "short", "Q?"]);
+    world.ok("ask-answer", &["short", "a"]);
+    world.closed("short", "delivered", 1);
+    assert_eq!(world.launches_of("long").len(), 1);
+    assert_eq!(world.rounds("running", "long").len(), 1);
+    fs::write(world.agent("go"), "").unwrap();
+    let rounds = world.closed("long", "delivered", 2);
     assert_eq!(rounds.len(), 2);
-    assert_eq!(home.launches("long").len(), 2);
-    assert!(home.told("long", 2).contains("Second?"));
+    assert_eq!(world.launches_of("long").len(), 2);
+    assert!(world.told("long", 2).contains("Second?"));
     watcher.stop();
 }
 
 #[test]
 fn a_question_that_came_while_nobody_watched_is_told_of_once_by_the_next_watcher() {
-    let home = Home::new();
-    home.ok("ask-post", &["-w", "first", "Q?"]);
-    let watcher = home.watch();
+    let world = World::at_home();
+    world.ok("ask-post", &["-w", "first", "Q?"]);
+    let watcher = world.watch();
     watcher.says("asked     first");
     watcher.stop();
-    home.ok("ask-post", &["-w", "second", "Q?"]);
-    let watcher = home.watch();
+    world.ok("ask-post", &["-w", "second", "Q?"]);
+    let watcher = world.watch();
     watcher.says("asked     second");
-    home.ok("ask-post", &["-w", "third", "Q?"]);
+    world.ok("ask-post", &["-w", "third", "Q?"]);
     watcher.says("asked     third");
     assert!(watcher.said("asked     first").is_empty(), "told twice");
     watcher.stop();
-    let watcher = home.watch();
-    home.ok("ask-post", &["-w", "fourth", "Q?"]);
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "fourth", "Q?"]);
     watcher.says("asked     fourth");
     assert!(watcher.said("asked     second").is_empty() && watcher.said("asked     third").is_empty(), "told twice");
 }

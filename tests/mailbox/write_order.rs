@@ -1,6 +1,6 @@
 //! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
 
-use crate::support::faults::{Place, output, strace, words};
+use crate::support::{World, needs, output, strace};
 
 const TRACED: &str = "trace=open,openat,creat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,\
                       mkdir,mkdirat,clone,clone3,vfork,exit_group";
@@ -27,13 +27,13 @@ enum Call {
 
 /// Runs a program behind strace in the mailbox of `place`; its calls in order.
 #[track_caller]
-fn calls(place: &Place, program: &str, args: &[&str]) -> Vec<Call> {
-    let trace = place.root.join("trace");
+fn calls(world: &World, program: &str, args: &[&str]) -> Vec<Call> {
+    let trace = world.path("trace");
     let before = strace(&["-qq", "-y", "-s", "200", "-e", TRACED, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
-    let out = output(place.wrapped(&before, program).args(args));
-    assert!(out.status.success(), "{program} {args:?}: {}", words(&out));
+    let out = output(world.wrapped(&before, program).args(args));
+    assert!(out.status.success(), "{program} {args:?}: {}", out.words());
     let text = std::fs::read_to_string(&trace).expect("a trace");
-    let calls: Vec<Call> = text.lines().filter_map(|line| call(line, &place.root.display().to_string())).collect();
+    let calls: Vec<Call> = text.lines().filter_map(|line| call(line, &world.root().display().to_string())).collect();
     assert!(matches!(calls.last(), Some(Call::Left(status)) if status == "0"), "{program} did not end with exit_group(0):\n{text}");
     calls
 }
@@ -136,9 +136,10 @@ fn position(calls: &[Call], is: impl Fn(&Call) -> bool) -> usize {
 
 #[test]
 fn a_post_is_one_durable_file_and_two_syncs() {
-    let place = Place::new();
-    place.make_mailbox();
-    let calls = calls(&place, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"]);
+    needs!("strace");
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"]);
     assert_ordered(&calls);
     assert_never_replaces(&calls, "/pending/");
     let syncs: Vec<_> = calls.iter().filter_map(|c| if let Call::Synced(path) = c { Some(path.as_str()) } else { None }).collect();
@@ -151,34 +152,37 @@ fn a_post_is_one_durable_file_and_two_syncs() {
 
 #[test]
 fn the_first_post_makes_the_mailbox_durable_too() {
-    let place = Place::new();
-    let calls = calls(&place, "ask-post", &["-w", "docs", "Merge?"]);
+    needs!("strace");
+    let world = World::stepping("work");
+    let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
     assert_ordered(&calls);
     assert!(calls.iter().filter(|c| matches!(c, Call::FolderMade(_))).count() >= 5, "{calls:#?}");
 }
 
 #[test]
 fn a_mailbox_that_somebody_else_is_just_making_is_synced_before_a_post_in_it_is_acknowledged() {
-    let place = Place::new();
-    place.make_mailbox();
+    needs!("strace");
+    let world = World::stepping("work");
+    world.make_mailbox();
     // As it is between the other one's mkdir and his sync; or as a stranger's `mkdir -p` leaves it.
-    std::fs::remove_file(place.mailbox().join("locks/synced")).expect("the first post leaves it");
-    let first = calls(&place, "ask-post", &["-w", "docs", "Merge?"]);
+    std::fs::remove_file(world.in_mailbox("locks/synced")).expect("the first post leaves it");
+    let first = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
     let told = position(&first, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
-    for folder in [place.mailbox(), place.root.clone()] {
+    for folder in [world.mailbox(), world.root()] {
         let path = folder.display().to_string();
         assert!(first[..told].iter().any(|c| matches!(c, Call::Synced(p) if *p == path)), "{path} may vanish: {first:#?}");
     }
     let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
-    assert_eq!(syncs(&calls(&place, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
+    assert_eq!(syncs(&calls(&world, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
 }
 
 #[test]
 fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_question_goes() {
-    let place = Place::new();
-    place.ok("checkpoint", &["save", "docs", "--step", "review"]);
-    place.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
-    let calls = calls(&place, "ask-answer", &["docs", "a"]);
+    needs!("strace");
+    let world = World::stepping("work");
+    world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+    let calls = calls(&world, "ask-answer", &["docs", "a"]);
     assert_ordered(&calls);
     assert_never_replaces(&calls, "/answered/");
     let checkpoint = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
@@ -195,9 +199,10 @@ fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_questio
 
 #[test]
 fn a_checkpoint_is_replaced_whole() {
-    let place = Place::new();
-    place.ok("checkpoint", &["save", "docs", "--step", "draft"]);
-    let calls = calls(&place, "checkpoint", &["save", "docs", "--step", "review"]);
+    needs!("strace");
+    let world = World::stepping("work");
+    world.ok("checkpoint", &["save", "docs", "--step", "draft"]);
+    let calls = calls(&world, "checkpoint", &["save", "docs", "--step", "review"]);
     assert_ordered(&calls);
     position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
     let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.contains("checkpoints/docs.json")));
@@ -207,16 +212,17 @@ fn a_checkpoint_is_replaced_whole() {
 
 #[test]
 fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is_told_anything() {
-    let place = Place::new();
+    needs!("strace");
+    let world = World::stepping("work");
     for workflow in ["first", "docs"] {
-        place.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
-        place.ok("ask-answer", &[workflow, "a"]);
+        world.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
+        world.ok("ask-answer", &[workflow, "a"]);
     }
     // What is made once, such as `costs/`, is there.
-    place.ok("relaunch", &["first"]);
-    let round = place.round("docs");
-    let calls = calls(&place, "relaunch", &["docs"]);
-    assert_eq!(place.state("docs"), "delivered");
+    world.ok("relaunch", &["first"]);
+    let round = world.round("docs");
+    let calls = calls(&world, "relaunch", &["docs"]);
+    assert_eq!(world.state("docs"), "delivered");
     assert_ordered(&calls);
     assert_never_replaces(&calls, "/closed/");
     let spawned = position(&calls, |c| matches!(c, Call::Spawned));

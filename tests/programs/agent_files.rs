@@ -3,134 +3,134 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::cli::Scene;
+use crate::support::World;
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
 const GOOD: &str = "---\nname: good\ndescription: Use this agent always.\n---\nYou are good.\n";
 
 /// A project `p` with one good agent, in a home without any.
-fn project() -> Scene {
-    let scene = Scene::new();
-    write(&scene, "p/.claude/agents/good.md", GOOD);
-    scene
+fn project() -> World {
+    let world = World::new();
+    write(&world, "p/.claude/agents/good.md", GOOD);
+    world
 }
 
-fn write(scene: &Scene, path: &str, content: impl AsRef<[u8]>) {
-    let path = scene.file(path);
+fn write(world: &World, path: &str, content: impl AsRef<[u8]>) {
+    let path = world.path(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, content).unwrap();
 }
 
-fn agent(scene: &Scene, name: &str, content: impl AsRef<[u8]>) {
-    write(scene, &format!("p/.claude/agents/{name}.md"), content);
+fn agent(world: &World, name: &str, content: impl AsRef<[u8]>) {
+    write(world, &format!("p/.claude/agents/{name}.md"), content);
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named_with_its_line_and_the_other_agents_stay_usable() {
-    let mut scene = project();
-    agent(&scene, "no-description", "---\nname: no-description\n\nmodel: haiku\n---\nbody\n");
-    agent(&scene, "empty", "---\nname:\ndescription: d\n---\nbody\n");
-    agent(&scene, "colon", "---\nname: colon\ndescription: Use this when: asked.\n---\nbody\n");
-    agent(&scene, "twice", "---\nname: twice\nname: twice\ndescription: d\n---\nbody\n");
-    agent(&scene, "list", "---\n- name: list\n---\nbody\n");
-    agent(&scene, "unclosed", "---\nname: unclosed\ndescription: d\nbody\n");
-    agent(&scene, "latin1", b"---\nname: latin1\ndescription: caf\xe9\n---\nbody\n");
-    agent(&scene, "large", format!("{GOOD}{}", "x".repeat(1 << 20)));
-    agent(&scene, "README", "# Our agents\n\nThis file defines none.\n");
-    agent(&scene, "secret", GOOD);
-    agent(&scene, "closed/inside", GOOD);
-    write(&scene, "p/.claude/agents/notes.txt", "not looked at");
-    scene.ok("cd p/.claude/agents && mkfifo pipe.md && ln -s /nonexistent dangling.md && ln -s . loop && ln -s ../../linked.md link.md");
-    write(&scene, "p/linked.md", "---\nname: linked\ndescription: d\n---\nbody\n");
-    let mode = |path: &str, mode| std::fs::set_permissions(scene.file(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    let mut world = project();
+    agent(&world, "no-description", "---\nname: no-description\n\nmodel: haiku\n---\nbody\n");
+    agent(&world, "empty", "---\nname:\ndescription: d\n---\nbody\n");
+    agent(&world, "colon", "---\nname: colon\ndescription: Use this when: asked.\n---\nbody\n");
+    agent(&world, "twice", "---\nname: twice\nname: twice\ndescription: d\n---\nbody\n");
+    agent(&world, "list", "---\n- name: list\n---\nbody\n");
+    agent(&world, "unclosed", "---\nname: unclosed\ndescription: d\nbody\n");
+    agent(&world, "latin1", b"---\nname: latin1\ndescription: caf\xe9\n---\nbody\n");
+    agent(&world, "large", format!("{GOOD}{}", "x".repeat(1 << 20)));
+    agent(&world, "README", "# Our agents\n\nThis file defines none.\n");
+    agent(&world, "secret", GOOD);
+    agent(&world, "closed/inside", GOOD);
+    write(&world, "p/.claude/agents/notes.txt", "not looked at");
+    world.sh("cd p/.claude/agents && mkfifo pipe.md && ln -s /nonexistent dangling.md && ln -s . loop && ln -s ../../linked.md link.md");
+    write(&world, "p/linked.md", "---\nname: linked\ndescription: d\n---\nbody\n");
+    let mode = |path: &str, mode| std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
     mode("p/.claude/agents/secret.md", 0o000);
     mode("p/.claude/agents/closed", 0o000);
     mode("", 0o755);
     for script in ["cd p && askbox agents list", "cd p && askbox agents show colon", "cd p && askbox agents show nobody"] {
         // Every file is readable for root.
-        let ran = if rustix::process::geteuid().is_root() { scene.run_as(65_534, script) } else { scene.run(script) };
-        scene.write_down(script, &ran);
+        let ran = if rustix::process::geteuid().is_root() { world.shell_as(65_534, script) } else { world.shell(script) };
+        world.write_down(script, &ran);
     }
-    scene.ok("chmod -R u+rwX p");
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/mistakes.txt"].raw());
+    world.sh("chmod -R u+rwX p");
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/mistakes.txt"].raw());
 }
 
 #[test]
 fn of_one_name_the_later_file_the_nearer_folder_and_the_project_win() {
-    let mut scene = project();
+    let mut world = project();
     let named = |name: &str, d: &str| format!("---\nname: {name}\ndescription: {d}\n---\nbody\n");
-    agent(&scene, "a", named("twice", "the earlier"));
-    agent(&scene, "sub/b", named("twice", "the later"));
-    write(&scene, ".claude/agents/good.md", named("good", "the user's"));
-    write(&scene, ".claude/agents/own.md", named("own", "the user's own"));
-    write(&scene, "p/q/.claude/agents/near.md", named("twice", "the nearer"));
-    scene.see("cd p && askbox agents list");
-    scene.see("cd p/q && askbox agents list");
-    scene.see("askbox agents list --dir p/q");
-    scene.see("cd p/q && askbox agents show twice");
-    scene.see("cd p && askbox agents show good");
+    agent(&world, "a", named("twice", "the earlier"));
+    agent(&world, "sub/b", named("twice", "the later"));
+    write(&world, ".claude/agents/good.md", named("good", "the user's"));
+    write(&world, ".claude/agents/own.md", named("own", "the user's own"));
+    write(&world, "p/q/.claude/agents/near.md", named("twice", "the nearer"));
+    world.see("cd p && askbox agents list");
+    world.see("cd p/q && askbox agents list");
+    world.see("askbox agents list --dir p/q");
+    world.see("cd p/q && askbox agents show twice");
+    world.see("cd p && askbox agents show good");
     // The user's folder is the one that the environment names.
-    scene.ok("mkdir -p c/agents && cp .claude/agents/own.md c/agents/");
-    scene.see("cd p && CLAUDE_CONFIG_DIR=$HOME/c askbox agents list");
-    // Folders above the home or above a repository are not the project's.
-    scene.see("askbox agents list");
-    scene.ok("mkdir -p p/q/r/.git");
-    scene.see("cd p/q/r && askbox agents list");
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/names.txt"].raw());
+    world.sh("mkdir -p c/agents && cp .claude/agents/own.md c/agents/");
+    world.see("cd p && CLAUDE_CONFIG_DIR=$HOME/c askbox agents list");
+    // Folders above the world or above a repository are not the project's.
+    world.see("askbox agents list");
+    world.sh("mkdir -p p/q/r/.git");
+    world.see("cd p/q/r && askbox agents list");
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/names.txt"].raw());
 }
 
 #[test]
 fn show_prints_every_field_of_an_agent() {
-    let mut scene = project();
+    let mut world = project();
     agent(
-        &scene,
+        &world,
         "odd",
         "---\nname: odd\ndescription: d\ntools: Read, Bash(git log:*, x)\ndisallowedTools: [Write]\nmodel: sonnet\n\
          permissionMode: plan\nx-team: {name: ours, size: 3}\n---\n\nYou are odd.\n\nVery.\n",
     );
-    agent(&scene, "none", "---\nname: none\ndescription: d\ntools:\n---\nbody\n");
-    agent(&scene, "all-but", "---\nname: all-but\ndescription: d\ntools: \"*\"\ndisallowedTools: Bash, Write\n---\nbody\n");
-    scene.see("cd p && askbox agents list");
-    scene.see("cd p && askbox agents show odd");
-    scene.see("cd p && askbox agents show odd --json");
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/show.txt"].raw());
+    agent(&world, "none", "---\nname: none\ndescription: d\ntools:\n---\nbody\n");
+    agent(&world, "all-but", "---\nname: all-but\ndescription: d\ntools: \"*\"\ndisallowedTools: Bash, Write\n---\nbody\n");
+    world.see("cd p && askbox agents list");
+    world.see("cd p && askbox agents show odd");
+    world.see("cd p && askbox agents show odd --json");
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/show.txt"].raw());
 }
 
 #[test]
 fn hostile_files_print_nothing_that_a_terminal_would_obey_and_long_descriptions_are_cut() {
-    let mut scene = project();
-    agent(&scene, "escapes", "---\nname: escapes\ndescription: \"a \\e[31mred\\u202e \\a\"\n---\n\u{1b}]0;title\u{7}\n");
-    agent(&scene, "key", "---\nname: key\ndescription: d\n\"\\e[31mx\\n\": 1\n---\nbody\n");
-    agent(&scene, "raw-escapes", "---\nname: raw-escapes\ndescription: a \u{1b}[31mred\n---\nbody\n");
-    scene.see("cd p && askbox agents list");
-    scene.see("cd p && askbox agents show escapes");
-    scene.see("cd p && askbox agents show key");
-    scene.see("cd p && askbox agents describe");
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/hostile.txt"].raw());
-    agent(&scene, "big", format!("---\nname: big\ndescription: {}\n---\nYou are big.\n", "word ".repeat(200_000)));
-    let list = scene.run("cd p && askbox agents list --json").stdout;
-    for shown in [scene.transcript(), list.clone()] {
+    let mut world = project();
+    agent(&world, "escapes", "---\nname: escapes\ndescription: \"a \\e[31mred\\u202e \\a\"\n---\n\u{1b}]0;title\u{7}\n");
+    agent(&world, "key", "---\nname: key\ndescription: d\n\"\\e[31mx\\n\": 1\n---\nbody\n");
+    agent(&world, "raw-escapes", "---\nname: raw-escapes\ndescription: a \u{1b}[31mred\n---\nbody\n");
+    world.see("cd p && askbox agents list");
+    world.see("cd p && askbox agents show escapes");
+    world.see("cd p && askbox agents show key");
+    world.see("cd p && askbox agents describe");
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/hostile.txt"].raw());
+    agent(&world, "big", format!("---\nname: big\ndescription: {}\n---\nYou are big.\n", "word ".repeat(200_000)));
+    let list = world.shell("cd p && askbox agents list --json").stdout;
+    for shown in [world.transcript(), list.clone()] {
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']));
     }
     let list: Value = serde_json::from_str(&list).unwrap();
     assert_eq!(list["agents"][0]["description"].as_str().unwrap().len(), 999_999);
-    let describe = scene.run("cd p && askbox agents describe").stdout;
+    let describe = world.shell("cd p && askbox agents describe").stdout;
     assert!(describe.len() < 8_500 && describe.contains("…\n\n- escapes:"), "{}", describe.len());
-    let show = scene.ok("cd p && askbox agents show big");
+    let show = world.sh("cd p && askbox agents show big");
     assert!(show.len() < 9_000 && show.contains("… (999999 bytes; all of it with --json)") && show.ends_with("You are big."), "{show}");
 }
 
 #[test]
 fn the_task_tool_is_described_as_the_api_takes_it() {
-    let mut scene = project();
-    agent(&scene, "lines", "---\nname: lines\ndescription: |\n  First: this.\n  Second: that.\nmodel: haiku\n---\nbody\n");
-    scene.see("cd p && askbox agents describe");
-    scene.see("cd p && askbox agents describe --json");
-    scene.see("askbox agents describe");
-    scene.see("askbox agents list");
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/describe.txt"].raw());
-    let tool: Value = serde_json::from_str(&scene.ok("cd p && askbox agents describe --json")).unwrap();
+    let mut world = project();
+    agent(&world, "lines", "---\nname: lines\ndescription: |\n  First: this.\n  Second: that.\nmodel: haiku\n---\nbody\n");
+    world.see("cd p && askbox agents describe");
+    world.see("cd p && askbox agents describe --json");
+    world.see("askbox agents describe");
+    world.see("askbox agents list");
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/describe.txt"].raw());
+    let tool: Value = serde_json::from_str(&world.sh("cd p && askbox agents describe --json")).unwrap();
     assert_eq!(
         tool["description"],
         "Launch a new agent to handle complex tasks...\n\nAvailable agent types:\n\n- good: Use this agent always.\n\n- lines: First: this.\nSecond: that."
@@ -139,12 +139,12 @@ fn the_task_tool_is_described_as_the_api_takes_it() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_usage_errors() {
-    let mut scene = project();
+fn agents_called_with_arguments_that_make_no_sense_says_how_to_call_it() {
+    let mut world = project();
     for script in
         ["askbox agents", "askbox agents find", "askbox agents show", "askbox agents list all", "askbox agents list --dir nowhere"]
     {
-        scene.see(script);
+        world.see(script);
     }
-    assert_data_eq!(scene.transcript(), file!["snapshots/agent_files/arguments.txt"].raw());
+    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/arguments.txt"].raw());
 }

@@ -3,197 +3,194 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::support::cli::Scene;
+use crate::support::{World, needs};
 use snapbox::{assert_data_eq, file};
 
 #[test]
 fn an_id_that_could_leave_the_mailbox_is_refused_by_every_program() {
-    let mut scene = Scene::new();
+    let mut world = World::new();
     for id in ["../x", "/etc/passwd", "", ".", "a..b", "a/b", "$(head -c 300 /dev/zero | tr '\\0' a)", "$(printf 'a\\033[31m')"] {
-        scene.see(&format!("ask-post How? -w \"{id}\""));
+        world.see(&format!("ask-post How? -w \"{id}\""));
     }
-    scene.ok("ask-post How? -w real");
-    scene.see("ask-answer ../pending/real yes");
-    scene.see("ask-answer show ..");
-    scene.see("checkpoint get ../../etc x");
-    scene.see("WORKFLOW_ID=../x ask-post How?");
-    scene.see("WORKFLOW_ID=ok ASKBOX_WORKFLOW_ID=/x ask-post How?");
-    scene.see("checkpoint path .hidden");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/ids.txt"].raw());
-    assert!(!scene.file("x.json").exists() && !scene.file("m/x.json").exists());
+    world.sh("ask-post How? -w real");
+    world.see("ask-answer ../pending/real yes");
+    world.see("ask-answer show ..");
+    world.see("checkpoint get ../../etc x");
+    world.see("WORKFLOW_ID=../x ask-post How?");
+    world.see("WORKFLOW_ID=ok ASKBOX_WORKFLOW_ID=/x ask-post How?");
+    world.see("checkpoint path .hidden");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/ids.txt"].raw());
+    assert!(!world.path("x.json").exists() && !world.path("m/x.json").exists());
 }
 
 #[test]
 fn links_are_not_followed() {
-    let mut scene = Scene::new();
-    scene.ok("ask-post How? -w real && mv m/pending/real.json elsewhere.json && echo '{}' > checkpoint.json");
-    symlink(scene.file("elsewhere.json"), scene.file("m/pending/real.json")).unwrap();
-    symlink(scene.file("checkpoint.json"), scene.file("m/checkpoints/c.json")).unwrap();
-    symlink(scene.mailbox(), scene.file("linked")).unwrap();
-    scene.see("ask-answer real yes");
-    scene.see("ask-answer list");
-    scene.see("ask-post How? -w real");
-    scene.see("checkpoint show c");
-    scene.see("ask-post How? -w c");
-    scene.see("ask-post How? -w d -c m/checkpoints/c.json");
-    scene.see("ask-answer list --mailbox linked");
-    scene.ok("mv m/pending p && ln -s ../p m/pending");
-    scene.see("ask-post How? -w through-a-link");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/links.txt"].raw());
-    assert!(!scene.file("p/through-a-link.json").exists());
+    let mut world = World::new();
+    world.sh("ask-post How? -w real && mv m/pending/real.json elsewhere.json && echo '{}' > checkpoint.json");
+    symlink(world.path("elsewhere.json"), world.path("m/pending/real.json")).unwrap();
+    symlink(world.path("checkpoint.json"), world.path("m/checkpoints/c.json")).unwrap();
+    symlink(world.mailbox(), world.path("linked")).unwrap();
+    world.see("ask-answer real yes");
+    world.see("ask-answer list");
+    world.see("ask-post How? -w real");
+    world.see("checkpoint show c");
+    world.see("ask-post How? -w c");
+    world.see("ask-post How? -w d -c m/checkpoints/c.json");
+    world.see("ask-answer list --mailbox linked");
+    world.sh("mv m/pending p && ln -s ../p m/pending");
+    world.see("ask-post How? -w through-a-link");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/links.txt"].raw());
+    assert!(!world.path("p/through-a-link.json").exists());
 }
 
 #[test]
 fn a_mailbox_that_others_can_write_to_is_refused() {
-    let mut scene = Scene::new();
-    scene.ok("ask-post How? -w real && chmod 0777 m");
-    scene.see("ask-post How? -w x");
-    scene.see("ask-answer list");
-    scene.ok("chmod 0700 m && chmod g+w m/pending");
-    scene.see("ask-answer real yes");
-    scene.see("ask-post How? --mailbox /dev/null");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/writable.txt"].raw());
+    let mut world = World::new();
+    world.sh("ask-post How? -w real && chmod 0777 m");
+    world.see("ask-post How? -w x");
+    world.see("ask-answer list");
+    world.sh("chmod 0700 m && chmod g+w m/pending");
+    world.see("ask-answer real yes");
+    world.see("ask-post How? --mailbox /dev/null");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/writable.txt"].raw());
 }
 
 #[test]
 fn what_belongs_to_somebody_else_is_refused() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("NOT TESTED: giving files to another user takes root; CI runs this as root");
-        return;
-    }
-    let mut scene = Scene::new();
-    scene.ok("ask-post How? -w real && ask-post How? -w other && echo '{}' | checkpoint save c");
+    needs!("root");
+    let mut world = World::new();
+    world.sh("ask-post How? -w real && ask-post How? -w other && echo '{}' | checkpoint save c");
     // For root everything of root's own is its own: so somebody without rights looks at root's mailbox, and root at theirs.
-    std::fs::set_permissions(scene.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let ran = scene.run_as(65_534, "ask-post How? -w x");
-    scene.write_down("(as user 65534) ask-post How? -w x", &ran);
-    scene.ok("chown 12345 m/pending/real.json m/checkpoints/c.json");
-    scene.see("ask-answer real yes");
-    scene.see("checkpoint get c x");
-    scene.ok("chown 12345 m");
-    scene.see("ask-answer other yes");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/owners.txt"].raw());
+    std::fs::set_permissions(world.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = world.shell_as(65_534, "ask-post How? -w x");
+    world.write_down("(as user 65534) ask-post How? -w x", &ran);
+    world.sh("chown 12345 m/pending/real.json m/checkpoints/c.json");
+    world.see("ask-answer real yes");
+    world.see("checkpoint get c x");
+    world.sh("chown 12345 m");
+    world.see("ask-answer other yes");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/owners.txt"].raw());
 }
 
 #[test]
 fn a_mailbox_that_cannot_be_written_is_a_clear_failure_and_stays_as_it_was() {
-    let mut scene = Scene::new();
-    scene.ok("ask-post How? -w real && echo '{}' | checkpoint save real");
-    std::fs::set_permissions(scene.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut world = World::new();
+    world.sh("ask-post How? -w real && echo '{}' | checkpoint save real");
+    std::fs::set_permissions(world.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let root = rustix::process::geteuid().is_root();
     // Root writes everywhere; so the mailbox is given to somebody who does not.
-    scene.ok(if root { "chown -R 65534:65534 m && chmod -R a-w m" } else { "chmod -R a-w m" });
+    world.sh(if root { "chown -R 65534:65534 m && chmod -R a-w m" } else { "chmod -R a-w m" });
     for script in
         ["ask-post How? -w x", "ask-answer real yes", "checkpoint set real context x", "ask-answer cancel real", "checkpoint rm real"]
     {
-        let ran = if root { scene.run_as(65_534, script) } else { scene.run(script) };
-        scene.write_down(script, &ran);
+        let ran = if root { world.shell_as(65_534, script) } else { world.shell(script) };
+        world.write_down(script, &ran);
     }
-    scene.ok("chmod -R u+w m");
-    assert!(scene.file("m/pending/real.json").exists() && !scene.file("m/pending/x.json").exists());
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/read_only.txt"].raw());
+    world.sh("chmod -R u+w m");
+    assert!(world.path("m/pending/real.json").exists() && !world.path("m/pending/x.json").exists());
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/read_only.txt"].raw());
 }
 
 #[test]
 fn what_is_too_large_is_not_read() {
-    let mut scene = Scene::new();
-    scene.ok("ask-post How? -w real && truncate -s 100M big.json && cp big.json m/pending/big.json");
-    scene.see("ask-post -w x --file big.json");
-    scene.see("ask-post -w x --file - < big.json");
-    scene.see("ask-post -w x - < big.json");
-    scene.see("ask-post --batch --file big.json");
-    scene.see("ask-answer big yes");
-    scene.see("ask-answer real - < big.json");
-    scene.see("ask-answer real --file big.json");
-    scene.see("checkpoint save x < big.json");
-    scene.see("ask-post How? -w x -c \"$PWD/big.json\"");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/sizes.txt"].raw());
+    let mut world = World::new();
+    world.sh("ask-post How? -w real && truncate -s 100M big.json && cp big.json m/pending/big.json");
+    world.see("ask-post -w x --file big.json");
+    world.see("ask-post -w x --file - < big.json");
+    world.see("ask-post -w x - < big.json");
+    world.see("ask-post --batch --file big.json");
+    world.see("ask-answer big yes");
+    world.see("ask-answer real - < big.json");
+    world.see("ask-answer real --file big.json");
+    world.see("checkpoint save x < big.json");
+    world.see("ask-post How? -w x -c \"$PWD/big.json\"");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/sizes.txt"].raw());
 }
 
 #[test]
-fn hostile_json_is_refused_with_the_field_named() {
-    let mut scene = Scene::new();
+fn json_that_programs_cannot_use_is_refused_with_the_field_named() {
+    let mut world = World::new();
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
-    std::fs::write(scene.file("deep.json"), format!(r#"{{"question":"?","x":{}}}"#, deep(100_000))).unwrap();
-    std::fs::write(scene.file("deep-batch.json"), deep(100_000)).unwrap();
-    std::fs::write(scene.file("latin1.json"), b"{\"question\": \"caf\xe9\"}").unwrap();
-    scene.ok("ask-post How? -w real && cp deep.json m/pending/deep.json");
-    scene.see("ask-post -w x --file deep.json");
-    scene.see("ask-post --batch --file deep-batch.json");
-    scene.see("ask-post -w x --file latin1.json");
-    scene.see(r#"echo '{"question":"a","question":"b"}' | ask-post -w x --file -"#);
-    scene.see(r#"echo '{"question":"a","options":{"k":"1","k":"2"}}' | ask-post -w x --file -"#);
-    scene.see(r#"echo '{"question":"a","closed":{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"me"}}' | ask-post -w x --file -"#);
-    scene.see(r#"echo '{"question":"a","workflow_id":"../x"}' | ask-post --file -"#);
-    scene.see(r#"echo '{"question":"a","workflow_id":"y"}' | ask-post -w x --file -"#);
-    scene.see(r#"echo '{"question":"a","type":"guess"}' | ask-post -w x --file -"#);
-    scene.see(r#"printf '{"question":"a' | ask-post -w x --file -"#);
-    scene.see(r#"echo '"text"' | ask-post -w x --file -"#);
-    scene.see(r#"echo '{}' | ask-post -w x --file -"#);
-    scene.see(r#"echo '[]' | ask-post --batch --file -"#);
-    scene.see("ask-answer deep yes");
-    scene.see("ask-answer real --file deep.json");
-    scene.see("ask-answer real --file deep-batch.json");
-    scene.see("ask-answer real - < latin1.json");
-    scene.see(r#"echo '{"answers":{"How?":"a","How?":"b"}}' | ask-answer real --file -"#);
-    scene.see("echo null | ask-answer real --file -");
-    scene.see("checkpoint save x < deep.json");
-    scene.see("checkpoint save x < latin1.json");
-    scene.see(r#"echo '{"files":{"a":"relative"}}' | checkpoint save x"#);
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/json.txt"].raw());
-    assert!(!scene.file("m/pending/x.json").exists() && !scene.file("m/checkpoints/x.json").exists());
+    std::fs::write(world.path("deep.json"), format!(r#"{{"question":"?","x":{}}}"#, deep(100_000))).unwrap();
+    std::fs::write(world.path("deep-batch.json"), deep(100_000)).unwrap();
+    std::fs::write(world.path("latin1.json"), b"{\"question\": \"caf\xe9\"}").unwrap();
+    world.sh("ask-post How? -w real && cp deep.json m/pending/deep.json");
+    world.see("ask-post -w x --file deep.json");
+    world.see("ask-post --batch --file deep-batch.json");
+    world.see("ask-post -w x --file latin1.json");
+    world.see(r#"echo '{"question":"a","question":"b"}' | ask-post -w x --file -"#);
+    world.see(r#"echo '{"question":"a","options":{"k":"1","k":"2"}}' | ask-post -w x --file -"#);
+    world.see(r#"echo '{"question":"a","closed":{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"me"}}' | ask-post -w x --file -"#);
+    world.see(r#"echo '{"question":"a","workflow_id":"../x"}' | ask-post --file -"#);
+    world.see(r#"echo '{"question":"a","workflow_id":"y"}' | ask-post -w x --file -"#);
+    world.see(r#"echo '{"question":"a","type":"guess"}' | ask-post -w x --file -"#);
+    world.see(r#"printf '{"question":"a' | ask-post -w x --file -"#);
+    world.see(r#"echo '"text"' | ask-post -w x --file -"#);
+    world.see(r#"echo '{}' | ask-post -w x --file -"#);
+    world.see(r#"echo '[]' | ask-post --batch --file -"#);
+    world.see("ask-answer deep yes");
+    world.see("ask-answer real --file deep.json");
+    world.see("ask-answer real --file deep-batch.json");
+    world.see("ask-answer real - < latin1.json");
+    world.see(r#"echo '{"answers":{"How?":"a","How?":"b"}}' | ask-answer real --file -"#);
+    world.see("echo null | ask-answer real --file -");
+    world.see("checkpoint save x < deep.json");
+    world.see("checkpoint save x < latin1.json");
+    world.see(r#"echo '{"files":{"a":"relative"}}' | checkpoint save x"#);
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/json.txt"].raw());
+    assert!(!world.path("m/pending/x.json").exists() && !world.path("m/checkpoints/x.json").exists());
 }
 
 #[test]
 fn an_answer_that_fits_nothing_is_refused() {
-    let mut scene = Scene::new();
-    scene.see("ask-answer none yes");
-    scene.ok("ask-post How? -w w -o merge='Merge it' -o keep='Keep both' --no-free-text");
-    scene.see("ask-answer none yes");
-    scene.see("ask-answer w split");
-    scene.see("ask-answer w merge it");
-    scene.see("ask-answer w");
-    scene.see("ask-answer w merge --round 01890000-0000-7000-8000-000000000000");
-    scene.see("ask-answer w merge --round 7");
-    scene.ok("ask-answer w merge --by bob");
-    scene.see("ask-answer w keep");
-    scene.see("ask-answer decline w");
-    scene.see("ask-answer cancel w");
-    scene.ok("ask-post 'How many?' -w n -t number; ask-post 'Really?' -w y -t yes_no");
-    scene.see("ask-answer n seven");
-    scene.see("ask-answer y maybe");
-    scene.ok(r#"echo '{"questions":[{"id":"db","question":"Which?","options":["pg"]},{"id":"n","question":"Many?","type":"number"}]}' | ask-post -w b --file -"#);
-    scene.see("ask-answer b pg");
-    scene.see("ask-answer b db=pg");
-    scene.see("ask-answer b db=pg n=1 n=2");
-    scene.see("ask-answer b db=pg n=x");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/answers.txt"].raw());
+    let mut world = World::new();
+    world.see("ask-answer none yes");
+    world.sh("ask-post How? -w w -o merge='Merge it' -o keep='Keep both' --no-free-text");
+    world.see("ask-answer none yes");
+    world.see("ask-answer w split");
+    world.see("ask-answer w merge it");
+    world.see("ask-answer w");
+    world.see("ask-answer w merge --round 01890000-0000-7000-8000-000000000000");
+    world.see("ask-answer w merge --round 7");
+    world.sh("ask-answer w merge --by bob");
+    world.see("ask-answer w keep");
+    world.see("ask-answer decline w");
+    world.see("ask-answer cancel w");
+    world.sh("ask-post 'How many?' -w n -t number; ask-post 'Really?' -w y -t yes_no");
+    world.see("ask-answer n seven");
+    world.see("ask-answer y maybe");
+    world.sh(r#"echo '{"questions":[{"id":"db","question":"Which?","options":["pg"]},{"id":"n","question":"Many?","type":"number"}]}' | ask-post -w b --file -"#);
+    world.see("ask-answer b pg");
+    world.see("ask-answer b db=pg");
+    world.see("ask-answer b db=pg n=1 n=2");
+    world.see("ask-answer b db=pg n=x");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/answers.txt"].raw());
 }
 
 #[test]
 fn a_checkpoint_that_cannot_be_resumed_from_is_refused_when_the_question_is_posted() {
-    let mut scene = Scene::new();
-    scene.ok("echo '{\"workflow_id\":\"other\"}' > other.json; printf '{\"current_step\": \"rev' > torn.json");
-    scene.see("ask-post How? -w w -c missing.json");
-    scene.see("ask-post How? -w w -c torn.json");
-    scene.see("ask-post How? -w w -c other.json");
-    scene.see("ask-post How? -w w -c ''");
-    scene.see("checkpoint get w user_answer");
-    scene.see("checkpoint validate torn.json");
-    scene.see("checkpoint validate ./none.json");
-    scene.see("echo '{\"workflow_id\":\"other\"}' | checkpoint save w");
-    scene.ok("echo '{}' | checkpoint save w; printf '{' > m/checkpoints/w.json");
-    scene.see("ask-post How? -w w");
-    scene.see("checkpoint env w");
-    scene.see("checkpoint step w next");
-    scene.see("checkpoint rm none");
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/checkpoints.txt"].raw());
-    assert!(!scene.file("m/pending/w.json").exists());
+    let mut world = World::new();
+    world.sh("echo '{\"workflow_id\":\"other\"}' > other.json; printf '{\"current_step\": \"rev' > torn.json");
+    world.see("ask-post How? -w w -c missing.json");
+    world.see("ask-post How? -w w -c torn.json");
+    world.see("ask-post How? -w w -c other.json");
+    world.see("ask-post How? -w w -c ''");
+    world.see("checkpoint get w user_answer");
+    world.see("checkpoint validate torn.json");
+    world.see("checkpoint validate ./none.json");
+    world.see("echo '{\"workflow_id\":\"other\"}' | checkpoint save w");
+    world.sh("echo '{}' | checkpoint save w; printf '{' > m/checkpoints/w.json");
+    world.see("ask-post How? -w w");
+    world.see("checkpoint env w");
+    world.see("checkpoint step w next");
+    world.see("checkpoint rm none");
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/checkpoints.txt"].raw());
+    assert!(!world.path("m/pending/w.json").exists());
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_usage_errors() {
-    let mut scene = Scene::new();
+fn every_program_called_with_arguments_that_make_no_sense_says_how_to_call_it() {
+    let mut world = World::new();
     for script in [
         "ask-post",
         "ask-post --colour red How?",
@@ -229,7 +226,7 @@ fn arguments_that_make_no_sense_are_usage_errors() {
         "env -u HOME -u ASKBOX_DIR ask-post How?",
         "ask-post How? --mailbox ''",
     ] {
-        scene.see(script);
+        world.see(script);
     }
-    assert_data_eq!(scene.transcript(), file!["snapshots/bad_input/arguments.txt"].raw());
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/arguments.txt"].raw());
 }

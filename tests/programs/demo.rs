@@ -1,21 +1,18 @@
 //! `askbox demo` does the whole job on a machine with nothing but these programs.
 
-use crate::support::program;
+use crate::support::files::{copy_program, write_program};
+use crate::support::{Terminal, World, needs, program};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
-
-use crate::support::cli::Scene;
 
 /// The demo's temporary folders are made below the scene's own, so that leftovers show.
-fn scene() -> Scene {
-    let scene = Scene::new();
-    std::fs::create_dir(scene.file("tmp")).unwrap();
-    scene
+fn world() -> World {
+    let world = World::new();
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    world
 }
 
-fn folders(scene: &Scene) -> Vec<PathBuf> {
-    std::fs::read_dir(scene.file("tmp")).unwrap().map(|e| e.unwrap().path()).collect()
+fn folders(world: &World) -> Vec<PathBuf> {
+    std::fs::read_dir(world.path("tmp")).unwrap().map(|e| e.unwrap().path()).collect()
 }
 
 /// In order, each behind the one before.
@@ -29,9 +26,9 @@ fn holds_in_order(text: &str, pieces: &[&str]) {
 
 #[test]
 fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
-    let scene = scene();
-    let ran = scene.run("TMPDIR=$PWD/tmp askbox demo --auto");
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    let world = world();
+    let ran = world.shell("TMPDIR=$PWD/tmp askbox demo --auto");
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     holds_in_order(
         &ran.stdout,
         &[
@@ -61,17 +58,17 @@ fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
             "$ askbox init",
         ],
     );
-    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+    assert_eq!(folders(&world), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn a_kept_demo_is_a_mailbox_that_the_programs_can_read_and_that_was_run_once() {
-    let scene = scene();
-    let out = scene.ok("TMPDIR=$PWD/tmp askbox demo --auto --keep");
-    let root = folders(&scene).remove(0);
+    let world = world();
+    let out = world.sh("TMPDIR=$PWD/tmp askbox demo --auto --keep");
+    let root = folders(&world).remove(0);
     assert!(out.contains(&format!("export ASKBOX_DIR={}/questions", root.display())), "{out}");
     let mailbox = root.join("questions");
-    let status = scene.ok(&format!("relaunch status docs-42 --json --mailbox {}", mailbox.display()));
+    let status = world.sh(&format!("relaunch status docs-42 --json --mailbox {}", mailbox.display()));
     assert_eq!(serde_json::from_str::<serde_json::Value>(&status).unwrap()["state"], "delivered");
     let audit = std::fs::read_to_string(mailbox.join("audit.jsonl")).unwrap();
     assert_eq!(audit.matches(r#""event":"claimed""#).count(), 1, "{audit}");
@@ -79,84 +76,52 @@ fn a_kept_demo_is_a_mailbox_that_the_programs_can_read_and_that_was_run_once() {
 
 #[test]
 fn the_demo_says_which_program_is_missing_or_of_another_version_instead_of_pretending() {
-    let scene = scene();
-    let programs = scene.file("programs");
+    let world = world();
+    let programs = world.path("programs");
     std::fs::create_dir(&programs).unwrap();
-    let own = Path::new(env!("CARGO_BIN_EXE_askbox"));
-    program::copy(own, &programs.join("askbox"));
-    let ran = scene.run("TMPDIR=$PWD/tmp programs/askbox demo --auto");
-    assert_eq!(ran.status, 1);
+    let own = Path::new(program("askbox"));
+    copy_program(own, &programs.join("askbox"));
+    let ran = world.shell("TMPDIR=$PWD/tmp programs/askbox demo --auto");
+    assert_eq!(ran.code(), 1);
     holds_in_order(&ran.stderr, &["error: ask-post is not beside this program", "hint: ", "cargo build --release"]);
     for name in ["ask-post", "ask-answer", "checkpoint", "relaunch"] {
-        program::copy(&own.with_file_name(name), &programs.join(name));
+        copy_program(&own.with_file_name(name), &programs.join(name));
     }
     std::fs::remove_file(programs.join("checkpoint")).unwrap();
-    program::write(&programs.join("checkpoint"), "#!/bin/sh\necho checkpoint 0.0.1\n");
-    let ran = scene.run("TMPDIR=$PWD/tmp programs/askbox demo --auto");
+    write_program(&programs.join("checkpoint"), "#!/bin/sh\necho checkpoint 0.0.1\n");
+    let ran = world.shell("TMPDIR=$PWD/tmp programs/askbox demo --auto");
     assert!(ran.stderr.contains("is `checkpoint 0.0.1`, not `checkpoint "), "{}", ran.stderr);
-    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+    assert_eq!(folders(&world), [] as [PathBuf; 0]);
 }
 
-/// A terminal of its own, in which the demo runs.
-struct Terminal<'a>(&'a Scene);
-
-impl Terminal<'_> {
-    fn tmux(&self, words: &[&str]) -> String {
-        let output = Command::new("tmux").arg("-S").arg(self.0.file("tmux")).arg("-u").args(words).current_dir(self.0.root()).output();
-        let output = output.expect("this test drives a real terminal and needs tmux: apt-get install tmux");
-        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn demo(&self) {
-        let path = format!("PATH={}:/usr/bin:/bin", Path::new(env!("CARGO_BIN_EXE_askbox")).parent().unwrap().display());
-        let temp = format!("TMPDIR={}", self.0.file("tmp").display());
-        let begin = ["-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "200"];
-        let run = ["env", "-i", &path, &temp, "TERM=screen", "LANG=C.UTF-8", "sh", "-c", "askbox demo; echo left=$?; sleep 60"];
-        self.tmux(&[&begin[..], &run[..]].concat());
-    }
-
-    #[track_caller]
-    fn see(&self, text: &str) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if screen.contains(text) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "the screen never showed {text:?}:\n{screen}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("tmux").arg("-S").arg(self.0.file("tmux")).arg("kill-server").output();
-    }
+/// The demo in a terminal, which stays open when the demo has ended.
+#[track_caller]
+fn demo(world: &World) -> Terminal<'_> {
+    let temporary = format!("TMPDIR={}", world.path("tmp").display());
+    Terminal::running(world, (120, 200), &[&temporary], &["sh", "-c", "askbox demo; echo left=$?; read wait"])
 }
 
 #[test]
 fn at_a_terminal_the_user_chooses_and_the_agent_does_as_chosen() {
-    let scene = scene();
-    let terminal = Terminal(&scene);
-    terminal.demo();
+    needs!("tmux");
+    let world = world();
+    let terminal = demo(&world);
     terminal.see("? The new section Retries overlaps");
-    terminal.tmux(&["send-keys", "Down", "Down", "Enter"]);
+    terminal.press(&["Down", "Down", "Enter"]);
     terminal.see("guide.md is ready; the answer was: link");
     terminal.see("left=0");
-    assert_eq!(folders(&scene), [] as [PathBuf; 0]);
+    assert_eq!(folders(&world), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn a_demo_that_is_left_at_the_prompt_takes_its_watcher_along() {
-    let scene = scene();
-    let terminal = Terminal(&scene);
-    terminal.demo();
+    needs!("tmux");
+    let world = world();
+    let terminal = demo(&world);
     terminal.see("? The new section Retries overlaps");
-    terminal.tmux(&["send-keys", "Escape"]);
+    terminal.press(&["Escape"]);
     terminal.see("left=1");
-    let root = folders(&scene).remove(0);
+    let root = folders(&world).remove(0);
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.path().join(name)).unwrap_or_default()).into_owned();
         let watches_here = read("cmdline").contains("relaunch\0watch") && read("environ").contains(root.to_str().unwrap());

@@ -9,7 +9,7 @@ fn every_direct_dependency_is_explained_and_nothing_else() {
         manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|t| t.values()).filter_map(toml::Value::as_table);
     let places = of_targets.chain([&manifest]);
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    let tables = places.flat_map(|place| kinds.iter().filter_map(|kind| place.get(*kind)?.as_table()));
+    let tables = places.flat_map(|world| kinds.iter().filter_map(|kind| world.get(*kind)?.as_table()));
     let used: BTreeSet<&str> = tables.flat_map(|t| t.keys()).map(String::as_str).collect();
     let page = include_str!("../../docs/dependencies.md");
     let tables = page.split("\n## ").skip(1);

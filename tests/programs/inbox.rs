@@ -1,7 +1,6 @@
 //! The inbox on a real terminal: tmux types and reads the screen.
 
-use crate::support::cli::Scene;
-use crate::support::terminal::Terminal;
+use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 /// Opens the inbox on a clean screen.
@@ -19,10 +18,11 @@ fn choose(terminal: &Terminal<'_>, id: &str) {
 
 #[test]
 fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
-    let scene = Scene::new();
-    scene.ok("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
-    scene.ok("echo '{' > m/pending/torn.json; sleep 1.1");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
+    world.sh("echo '{' > m/pending/torn.json; sleep 1.1");
+    let terminal = Terminal::new(&world);
     let screen = open(&terminal);
     assert!(screen.contains("4 questions are pending"));
     let line = |text: &str| screen.lines().position(|l| l.contains(text)).unwrap_or_else(|| panic!("no {text:?} in\n{screen}"));
@@ -34,9 +34,10 @@ fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
 
 #[test]
 fn a_choice_is_made_with_the_arrow_keys() {
-    let scene = Scene::new();
-    scene.ok("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     terminal.press(&["Enter"]);
     let screen = terminal.see("Answer:");
@@ -48,15 +49,16 @@ fn a_choice_is_made_with_the_arrow_keys() {
     terminal.see("No question is pending");
     terminal.press(&["Down", "Enter"]);
     terminal.see("left=0");
-    let answer = &scene.json("m/answered/w.json")["answer"];
+    let answer = &world.json("m/answered/w.json")["answer"];
     assert_eq!((&answer["value"], &answer["by"], &answer["channel"]), (&json!("keep"), &json!("ann"), &json!("inbox")));
 }
 
 #[test]
 fn several_options_and_words_of_ones_own_are_marked_with_space() {
-    let scene = Scene::new();
-    scene.ok("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E -o perf=P");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E -o perf=P");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     terminal.press(&["Enter"]);
     terminal.see("space mark");
@@ -66,20 +68,21 @@ fn several_options_and_words_of_ones_own_are_marked_with_space() {
     terminal.see("in your editor");
     terminal.press(&["and fuzz", "Enter"]);
     terminal.see("No question is pending");
-    assert_eq!(scene.json("m/answered/w.json")["answer"]["value"], json!(["unit", "perf", "and fuzz"]));
+    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!(["unit", "perf", "and fuzz"]));
 }
 
 #[test]
 fn a_batch_is_asked_one_after_the_other_and_sent_at_once() {
-    let scene = Scene::new();
+    needs!("tmux");
+    let world = World::new();
     let batch = json!({"questions": [
         {"question": "Which DB?", "options": [{"label": "pg", "description": "P", "preview": "host=1\nport=2"}]},
         {"id": "n", "question": "How many?", "type": "number"},
         {"id": "go", "question": "Go?", "type": "yes_no"},
     ]});
-    std::fs::write(scene.file("q.json"), batch.to_string()).unwrap();
-    scene.ok("ask-post -w w --file q.json");
-    let terminal = Terminal::new(&scene);
+    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+    world.sh("ask-post -w w --file q.json");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     terminal.press(&["Enter"]);
     assert!(terminal.see("1 of 3: Which DB?").contains("| port=2"));
@@ -92,24 +95,25 @@ fn a_batch_is_asked_one_after_the_other_and_sent_at_once() {
     terminal.see("3 of 3: Go?");
     terminal.press(&["Down", "Enter"]);
     terminal.see("Send these answers");
-    assert!(scene.file("m/pending/w.json").exists(), "nothing is sent before it is looked over");
+    assert!(world.path("m/pending/w.json").exists(), "nothing is sent before it is looked over");
     terminal.press(&["Enter"]);
     terminal.see("No question is pending");
-    assert_eq!(scene.json("m/answered/w.json")["answer"]["value"], json!({"q1": "pg", "n": "42", "go": "no"}));
+    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!({"q1": "pg", "n": "42", "go": "no"}));
 }
 
 #[test]
 fn escape_leaves_a_question_open_or_declines_it() {
-    let scene = Scene::new();
-    scene.ok("ask-post Essay? -w w");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w w");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     choose(&terminal, "w");
     terminal.press(&["Escape"]);
     terminal.see("What now?");
     terminal.press(&["Enter"]);
     terminal.see("quit]");
-    assert!(scene.file("m/pending/w.json").exists());
+    assert!(world.path("m/pending/w.json").exists());
     choose(&terminal, "w");
     terminal.see("in your editor");
     terminal.press(&["Escape"]);
@@ -118,59 +122,62 @@ fn escape_leaves_a_question_open_or_declines_it() {
     terminal.see("Why?");
     terminal.press(&["not mine to say", "Enter"]);
     terminal.see("No question is pending");
-    let answer = &scene.json("m/answered/w.json")["answer"];
+    let answer = &world.json("m/answered/w.json")["answer"];
     assert_eq!((&answer["outcome"], &answer["note"]), (&json!("declined"), &json!("not mine to say")));
 }
 
 #[test]
 fn an_empty_line_opens_the_editor() {
-    let scene = Scene::new();
-    scene.ok("ask-post Essay? -w w; printf '#!/bin/sh\\nprintf \"one\\\\n\\\\ntwo\\\\n\" > \"$1\"\\n' > ed; chmod +x ed");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w w; printf '#!/bin/sh\\nprintf \"one\\\\n\\\\ntwo\\\\n\" > \"$1\"\\n' > ed; chmod +x ed");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     choose(&terminal, "w");
     terminal.see("in your editor");
     terminal.press(&["Enter"]);
     terminal.see("No question is pending");
-    assert_eq!(scene.json("m/answered/w.json")["answer"]["value"], "one\n\ntwo");
+    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "one\n\ntwo");
 }
 
 #[test]
 fn a_question_that_vanishes_or_changes_under_the_screen_is_said_and_the_inbox_goes_on() {
-    let scene = Scene::new();
-    scene.ok("for id in gone answered changed; do ask-post How? -w $id -t yes_no; done");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for id in gone answered changed; do ask-post How? -w $id -t yes_no; done");
+    let terminal = Terminal::new(&world);
     open(&terminal);
     // Gone between the list and the choice.
-    scene.ok("ask-answer gone no --by bob");
+    world.sh("ask-answer gone no --by bob");
     terminal.press(&["gone", "Enter"]);
     terminal.see("answered by bob through ask-answer");
     terminal.see("2 questions are pending");
     // Answered while it is on the screen.
     choose(&terminal, "answered");
-    scene.ok("ask-answer answered no --by eve");
+    world.sh("ask-answer answered no --by eve");
     terminal.press(&["Enter"]);
     terminal.see("already answered by eve");
     terminal.see("1 question is pending");
     // Replaced while it is on the screen: the answer is not given to the new question.
     choose(&terminal, "changed");
-    scene.ok("ask-post 'Shall I delete it all?' -w changed -t yes_no --supersede");
+    world.sh("ask-post 'Shall I delete it all?' -w changed -t yes_no --supersede");
     terminal.press(&["Enter"]);
     terminal.see("asks another question by now");
     terminal.see("Shall I delete it all?");
     terminal.press(&["C-c"]);
     terminal.see("left=0");
-    assert!(scene.file("m/pending/changed.json").exists());
-    assert_eq!(scene.json("m/answered/answered.json")["answer"]["by"], "eve");
+    assert!(world.path("m/pending/changed.json").exists());
+    assert_eq!(world.json("m/answered/answered.json")["answer"]["by"], "eve");
 }
 
 #[test]
 fn refresh_shows_what_came_meanwhile() {
-    let scene = Scene::new();
-    scene.ok("ask-post How? -w first && ask-answer first yes");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post How? -w first && ask-answer first yes");
+    let terminal = Terminal::new(&world);
     assert!(open(&terminal).contains("No question is pending"));
-    scene.ok("ask-post How? -w second");
+    world.sh("ask-post How? -w second");
     terminal.press(&["Enter"]);
     terminal.see("1 question is pending");
     terminal.see("second");

@@ -1,103 +1,98 @@
 //! `askbox init` writes what the programs themselves read and take.
 
 use std::path::Path;
-use std::process::Command;
 
 use askbox::config;
 
-use crate::support::cli::Scene;
+use crate::support::{World, needs, output};
 
 const PROGRAMS: [&str; 5] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"];
 
 #[test]
 fn the_configuration_lands_where_the_programs_look_and_is_never_overwritten() {
-    let scene = Scene::new();
-    let path = scene.ok("askbox init");
-    assert_eq!(path, scene.file(".config/askbox/config.toml").to_str().unwrap());
+    let world = World::new();
+    let path = world.sh("askbox init");
+    assert_eq!(path, world.path(".config/askbox/config.toml").to_str().unwrap());
     let written = std::fs::read_to_string(&path).unwrap();
     assert_eq!(written, config::template());
-    assert_eq!(written, scene.ok("askbox init --print") + "\n");
+    assert_eq!(written, world.sh("askbox init --print") + "\n");
     std::fs::write(&path, "[relaunch]\nattempts = 2\n").unwrap();
-    let again = scene.run("askbox init");
-    assert_eq!(again.status, 4, "{}", again.stderr);
+    let again = world.shell("askbox init");
+    assert_eq!(again.code(), 4, "{}", again.stderr);
     assert!(again.stderr.contains("was not changed") && again.stderr.contains("askbox init --force"), "{}", again.stderr);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "[relaunch]\nattempts = 2\n");
 }
 
 #[test]
 fn force_keeps_every_old_configuration_beside_the_new_one() {
-    let scene = Scene::new();
+    let world = World::new();
     for text in ["# one\n", "# two\n"] {
-        std::fs::create_dir_all(scene.file(".config/askbox")).unwrap();
-        std::fs::write(scene.file(".config/askbox/config.toml"), text).unwrap();
-        scene.ok("askbox init --force");
+        std::fs::create_dir_all(world.path(".config/askbox")).unwrap();
+        std::fs::write(world.path(".config/askbox/config.toml"), text).unwrap();
+        world.sh("askbox init --force");
     }
-    let read = |name: &str| std::fs::read_to_string(scene.file(".config/askbox").join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(world.path(".config/askbox").join(name)).unwrap();
     assert_eq!((read("config.toml.old"), read("config.toml.old.1")), ("# one\n".into(), "# two\n".into()));
     assert_eq!(read("config.toml"), config::template());
 }
 
 #[test]
 fn the_configuration_goes_to_the_place_that_the_environment_names() {
-    let scene = Scene::new();
-    scene.ok("XDG_CONFIG_HOME=$PWD/x askbox init && ASKBOX_CONFIG=$PWD/deep/er/own.toml askbox init");
-    assert!(scene.file("x/askbox/config.toml").is_file() && scene.file("deep/er/own.toml").is_file());
+    let world = World::new();
+    world.sh("XDG_CONFIG_HOME=$PWD/x askbox init && ASKBOX_CONFIG=$PWD/deep/er/own.toml askbox init");
+    assert!(world.path("x/askbox/config.toml").is_file() && world.path("deep/er/own.toml").is_file());
     // The programs read the file that the variable names.
-    scene.ok("printf '[relaunch]\\nattempts = 0\\n' > bad.toml");
-    assert_eq!(scene.run("ASKBOX_CONFIG=$PWD/bad.toml timeout 5 relaunch watch").status, 5);
+    world.sh("printf '[relaunch]\\nattempts = 0\\n' > bad.toml");
+    assert_eq!(world.shell("ASKBOX_CONFIG=$PWD/bad.toml timeout 5 relaunch watch").code(), 5);
     // An empty variable counts as unset.
-    scene.ok("ask-post -w w 'Go?' && ASKBOX_CONFIG= relaunch status --summary");
+    world.sh("ask-post -w w 'Go?' && ASKBOX_CONFIG= relaunch status --summary");
 }
 
 #[test]
 fn every_program_has_completions_that_its_shell_can_read() {
-    let scene = Scene::new();
+    needs!("bash");
+    let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = scene.ok(&format!("askbox init --completions {shell}"));
+        let script = world.sh(&format!("askbox init --completions {shell}"));
         for program in PROGRAMS {
             assert!(script.contains(program), "{shell} does not complete {program}");
         }
     }
     let completed =
-        scene.ok("bash -c 'eval \"$(askbox init --completions bash)\"; complete -p ask-post ask-answer checkpoint relaunch askbox'");
+        world.sh("bash -c 'eval \"$(askbox init --completions bash)\"; complete -p ask-post ask-answer checkpoint relaunch askbox'");
     assert_eq!(completed.lines().count(), PROGRAMS.len(), "{completed}");
-    assert_eq!(scene.run("askbox init --completions tcsh").status, 2);
+    assert_eq!(world.shell("askbox init --completions tcsh").code(), 2);
 }
 
 #[test]
 fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
-    let scene = Scene::new();
-    let pages = scene.ok("askbox init --man man/man1");
+    needs!("man");
+    let world = World::new();
+    let pages = world.sh("askbox init --man man/man1");
     let names: Vec<_> = pages.lines().map(|p| p.rsplit('/').next().unwrap()).collect();
     for name in ["ask-post.1", "ask-answer.1", "ask-answer-list.1", "checkpoint-env.1", "relaunch-watch.1", "askbox.1", "askbox-demo.1"] {
         assert!(names.contains(&name), "no {name} in {names:?}");
     }
     assert!(!pages.contains("supervise") && !pages.contains("schema"), "hidden commands have pages: {pages}");
     // A command's own help goes to its own page.
-    let page = std::fs::read_to_string(scene.file("man/man1/checkpoint-get.1")).unwrap();
+    let page = std::fs::read_to_string(world.path("man/man1/checkpoint-get.1")).unwrap();
     assert!(page.contains("checkpoint\\-get") && page.contains("dotted path"), "{page}");
     for path in pages.lines() {
-        let Ok(rendered) =
-            Command::new("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]).current_dir(scene.root()).output()
-        else {
-            eprintln!("man is missing: the pages were not rendered");
-            return;
-        };
-        let (text, complaint) = (String::from_utf8_lossy(&rendered.stdout), String::from_utf8_lossy(&rendered.stderr));
-        assert!(rendered.status.success() && complaint.is_empty(), "{path}: {complaint}");
-        assert!(text.contains("NAME") && text.contains("SYNOPSIS"), "{path}: {text}");
+        let rendered = output(world.any_command("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]));
+        assert!(rendered.status.success() && rendered.stderr.is_empty(), "{path}: {}", rendered.stderr);
+        assert!(rendered.stdout.contains("NAME") && rendered.stdout.contains("SYNOPSIS"), "{path}: {}", rendered.stdout);
     }
 }
 
 #[test]
 fn the_section_for_a_claude_md_teaches_the_seeds_three_words_with_our_programs() {
-    let scene = Scene::new();
-    let section = scene.ok("askbox init --claude-md");
+    let world = World::new();
+    let section = world.sh("askbox init --claude-md");
     for (word, command) in [("_spawn_", "relaunch spawn {f}.md"), ("_ask_", "ask-post"), ("_terminate_", "Stop immediately")] {
         let line = section.lines().find(|l| l.starts_with(&format!("| {word}"))).unwrap_or_else(|| panic!("{word} in {section}"));
         assert!(line.contains(command), "{line}");
     }
-    assert!(!scene.file(".config/askbox/config.toml").exists());
+    assert!(!world.path(".config/askbox/config.toml").exists());
 }
 
 #[test]

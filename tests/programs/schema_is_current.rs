@@ -1,11 +1,10 @@
 //! `docs/schema/` says what the types say, and what the programs write fits it.
 #![cfg(feature = "schema")]
 
-use crate::support::json_schema;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::cli::Scene;
+use crate::support::{World, json_schema};
 use askbox::surface::askbox::schema;
 use serde_json::{Value, json};
 
@@ -139,45 +138,45 @@ fn the_configuration_with_every_key_fits() {
 
 #[test]
 fn what_a_whole_job_leaves_behind_fits() {
-    let scene = Scene::new();
-    std::fs::create_dir(scene.file("tmp")).unwrap();
-    scene.ok("TMPDIR=$PWD/tmp askbox demo --auto --keep && mv tmp/*/questions m");
-    let read = |path: &str| std::fs::read_to_string(scene.file(path)).unwrap();
-    let closed = scene.json(&scene.only_file("m/closed"));
+    let world = World::new();
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    world.sh("TMPDIR=$PWD/tmp askbox demo --auto --keep && mv tmp/*/questions m");
+    let read = |path: &str| std::fs::read_to_string(world.path(path)).unwrap();
+    let closed = world.json(world.only("closed", "").unwrap());
     fits("question", &closed);
     fits("answer", &closed["answer"]);
-    fits("checkpoint", &scene.json("m/checkpoints/docs-42.json"));
-    fits("workflow", &scene.json("m/workflows/docs-42.json"));
-    let run = scene.ok("echo m/runs/docs-42/*/1");
-    fits("run", &scene.json(&format!("{run}/run.json")));
+    fits("checkpoint", &world.json("m/checkpoints/docs-42.json"));
+    fits("workflow", &world.json("m/workflows/docs-42.json"));
+    let run = world.sh("echo m/runs/docs-42/*/1");
+    fits("run", &world.json(format!("{run}/run.json")));
     let (events, audit) = (read(&format!("{run}/events.jsonl")), read("m/audit.jsonl"));
     for (name, lines) in [("event", &events), ("audit", &audit)] {
         assert!(lines.lines().count() > 3);
         lines.lines().for_each(|line| fits(name, &serde_json::from_str(line).unwrap()));
     }
-    fits("status", &serde_json::from_str(&scene.ok("relaunch status docs-42 --json")).unwrap());
+    fits("status", &serde_json::from_str(&world.sh("relaunch status docs-42 --json")).unwrap());
 }
 
 #[test]
 fn every_kind_of_question_and_answer_fits() {
-    let scene = Scene::new();
-    scene.ok("checkpoint save a --step one --state n=1 --file-ref f=f && ask-post -w a 'Which?' -o x=X -o y=Y -t multi_choice");
-    scene.ok("ask-post -w b 'How many?' -t number --timeout 2h --default 3 --remind-every 10m --priority 2 --context 'c' --asked-by me");
-    scene.ok(r#"echo '{"workflow_id":"c","questions":[{"id":"q","question":"A?","header":"A","options":[{"label":"k","description":"d","preview":"p"}]},{"question":"B?","multiSelect":true,"options":["m","n"]}]}' | ask-post --file -"#);
-    scene.ok("ask-post -w d 'Go?' -t yes_no && ask-post -w e 'Why?' && ask-post -w f 'Late?'");
+    let world = World::new();
+    world.sh("checkpoint save a --step one --state n=1 --file-ref f=f && ask-post -w a 'Which?' -o x=X -o y=Y -t multi_choice");
+    world.sh("ask-post -w b 'How many?' -t number --timeout 2h --default 3 --remind-every 10m --priority 2 --context 'c' --asked-by me");
+    world.sh(r#"echo '{"workflow_id":"c","questions":[{"id":"q","question":"A?","header":"A","options":[{"label":"k","description":"d","preview":"p"}]},{"question":"B?","multiSelect":true,"options":["m","n"]}]}' | ask-post --file -"#);
+    world.sh("ask-post -w d 'Go?' -t yes_no && ask-post -w e 'Why?' && ask-post -w f 'Late?'");
     for id in ["a", "b", "c", "d", "e"] {
-        fits("question", &scene.json(&format!("m/pending/{id}.json")));
+        fits("question", &world.json(format!("m/pending/{id}.json")));
     }
-    scene.ok("ask-answer a x y && ask-answer b 4 && ask-answer c q=k q2=m && ask-answer decline d --note no");
-    scene.ok("ask-answer cancel f --why 'no more'");
+    world.sh("ask-answer a x y && ask-answer b 4 && ask-answer c q=k q2=m && ask-answer decline d --note no");
+    world.sh("ask-answer cancel f --why 'no more'");
     for id in ["a", "b", "c", "d"] {
-        let document = scene.json(&format!("m/answered/{id}.json"));
+        let document = world.json(format!("m/answered/{id}.json"));
         fits("question", &document);
         fits("answer", &document["answer"]);
     }
-    fits("question", &scene.json(&scene.only_file("m/closed")));
-    fits("checkpoint", &scene.json("m/checkpoints/a.json"));
-    for line in scene.ok("relaunch status --json").lines() {
+    fits("question", &world.json(world.only("closed", "").unwrap()));
+    fits("checkpoint", &world.json("m/checkpoints/a.json"));
+    for line in world.sh("relaunch status --json").lines() {
         fits("status", &serde_json::from_str(line).unwrap());
     }
 }

@@ -2,42 +2,27 @@
 //! `SNAPSHOTS=overwrite cargo test --test programs tree::`.
 #![cfg(feature = "schema")]
 
-use crate::support::json_schema;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::cli::Scene;
-use crate::support::terminal::Terminal;
+use crate::support::{LIMIT, Running, Terminal, World, json_schema, needs, until};
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// A mailbox whose only agent is the scripted one of the chains.
-fn scene() -> Scene {
-    let scene = Scene::new();
-    let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/agents/chain.sh");
-    scene.ok("mkdir -p .config/askbox fake m/pending && chmod -R go-w m");
-    let config = format!(
-        "[relaunch]\nattempts = 1\n[runner]\ndefault = 'fake'\n[runner.fake]\nprogram = '{}'\nenv = {{ FAKE_DIR = '{}' }}\n",
-        agent.display(),
-        scene.file("fake").display()
-    );
-    std::fs::write(scene.file(".config/askbox/config.toml"), config).unwrap();
-    scene
+/// A mailbox whose only agent is the scripted one.
+fn world() -> World {
+    let world = World::new().with_scripted_agent();
+    world.configure("[relaunch]\nattempts = 1");
+    std::fs::create_dir_all(world.in_mailbox("pending")).unwrap();
+    world.sh("chmod -R go-w m");
+    world
 }
 
-fn does(scene: &Scene, id: &str, work: &str) {
-    std::fs::write(scene.file(&format!("fake/{id}.sh")), work).unwrap();
-}
-
-fn passes_on(scene: &Scene, id: &str, next: &str) {
-    does(
-        scene,
+fn passes_on(world: &World, id: &str, next: &str) {
+    world.agent_does(
         id,
         &format!("if [ $n = 1 ]; then relaunch spawn -w {next} --prompt \"The work of {next}\"; else echo \"passed on: $(news)\"; fi"),
     );
@@ -46,32 +31,19 @@ fn passes_on(scene: &Scene, id: &str, next: &str) {
 const ASKS: &str = "if [ $n = 1 ]; then ask-post 'When is your birthday?'; else echo 'it is 1 May'; fi";
 
 /// Root, sub and subsub, and a leaf that asks.
-fn birthday() -> Scene {
-    let scene = scene();
+fn birthday() -> World {
+    let world = world();
     for (id, next) in [("root", "sub"), ("sub", "subsub"), ("subsub", "leaf")] {
-        passes_on(&scene, id, next);
+        passes_on(&world, id, next);
     }
-    does(&scene, "leaf", ASKS);
-    assert_eq!(scene.ok("relaunch spawn -w root --prompt 'Plan the party'"), "SGN_PEND_STARTED (root)");
-    scene
-}
-
-#[track_caller]
-fn until(what: &str, mut look: impl FnMut() -> bool) {
-    let end = Instant::now() + LIMIT;
-    while !look() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn state(scene: &Scene, id: &str) -> String {
-    scene.run(&format!("relaunch status --json {id} | jq -r .state")).stdout.trim().to_owned()
+    world.agent_does("leaf", ASKS);
+    assert_eq!(world.sh("relaunch spawn -w root --prompt 'Plan the party'"), "SGN_PEND_STARTED (root)");
+    world
 }
 
 /// A line of shell and its output, without ages.
-fn seen(scene: &Scene, script: &str) -> String {
-    let ran = scene.run(script);
+fn seen(world: &World, script: &str) -> String {
+    let ran = world.shell(script);
     let mut out = format!("$ {script}\n");
     for line in ran.stdout.lines() {
         let age: String = line.chars().skip(11).take(9).collect();
@@ -79,24 +51,24 @@ fn seen(scene: &Scene, script: &str) -> String {
         let line: String =
             if aged { line.chars().take(11).chain("      AGE".chars()).chain(line.chars().skip(20)).collect() } else { line.to_owned() };
         // How much is shown of a path depends on the machine.
-        let line = line.split_once(scene.root().to_str().unwrap()).map_or(line.clone(), |(head, _)| format!("{head}[ROOT]…"));
+        let line = line.split_once(world.root().to_str().unwrap()).map_or(line.clone(), |(head, _)| format!("{head}[ROOT]…"));
         let _ = writeln!(out, "{line}");
     }
     for line in ran.stderr.lines() {
-        let _ = writeln!(out, "2> {}", line.replace(scene.root().to_str().unwrap(), "[ROOT]"));
+        let _ = writeln!(out, "2> {}", line.replace(world.root().to_str().unwrap(), "[ROOT]"));
     }
-    let _ = writeln!(out, "exit {}\n", ran.status);
+    let _ = writeln!(out, "exit {}\n", ran.code());
     out
 }
 
-fn see(scene: &Scene, scripts: &[&str]) -> String {
-    scripts.iter().map(|script| seen(scene, script)).collect()
+fn see(world: &World, scripts: &[&str]) -> String {
+    scripts.iter().map(|script| seen(world, script)).collect()
 }
 
 /// What `--json` says, each object checked against the schema.
-fn nodes(scene: &Scene, arguments: &str) -> Vec<Value> {
+fn nodes(world: &World, arguments: &str) -> Vec<Value> {
     let nodes: Vec<Value> =
-        scene.ok(&format!("askbox tree --json {arguments}")).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        world.sh(&format!("askbox tree --json {arguments}")).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     nodes.iter().for_each(fits);
     nodes
 }
@@ -109,32 +81,31 @@ fn fits(node: &Value) {
 
 #[test]
 fn a_chain_of_four_is_shown_while_it_sleeps_and_when_it_is_over() {
-    let scene = birthday();
-    let mut out = see(&scene, &["askbox tree", "askbox tree subsub"]);
-    scene.ok("ask-answer leaf '1 May'");
-    assert_eq!(scene.ok("relaunch resume root"), "passed on: passed on: passed on: it is 1 May");
-    out += &see(&scene, &["askbox tree", "askbox tree root", "askbox tree --all"]);
+    let world = birthday();
+    let mut out = see(&world, &["askbox tree", "askbox tree subsub"]);
+    world.sh("ask-answer leaf '1 May'");
+    assert_eq!(world.sh("relaunch resume root"), "passed on: passed on: passed on: it is 1 May");
+    out += &see(&world, &["askbox tree", "askbox tree root", "askbox tree --all"]);
     assert_data_eq!(out, file!["snapshots/tree/four.txt"].raw());
 }
 
 #[test]
 fn a_fan_out_shows_every_child_in_its_own_state() {
-    let scene = scene();
-    does(
-        &scene,
+    let world = world();
+    world.agent_does(
         "root",
         "[ $n = 1 ] && for c in done asks failing asks-too; do relaunch spawn --background -w $c --prompt \"Do: $c\"; done; echo on it",
     );
-    does(&scene, "done", "printf 'one\\ntwo'");
-    does(&scene, "failing", "echo HOPELESS");
-    ["asks", "asks-too"].iter().for_each(|id| does(&scene, id, ASKS));
-    scene.ok("relaunch spawn --timeout 1s -w root --prompt 'Ask around'; ask-post -w beside 'Something else?'");
+    world.agent_does("done", "printf 'one\\ntwo'");
+    world.agent_does("failing", "echo HOPELESS");
+    ["asks", "asks-too"].iter().for_each(|id| world.agent_does(id, ASKS));
+    world.sh("relaunch spawn --timeout 1s -w root --prompt 'Ask around'; ask-post -w beside 'Something else?'");
     for (id, end) in [("done", "delivered"), ("failing", "parked"), ("asks", "pending"), ("asks-too", "pending"), ("root", "awaiting")] {
-        until(&format!("{id} {end}"), || state(&scene, id) == end);
+        until(&format!("{id} {end}"), || world.state(id) == end);
     }
-    scene.ok("ask-answer cancel asks-too --why 'no time'");
-    assert_data_eq!(see(&scene, &["askbox tree", "askbox tree asks-too"]), file!["snapshots/tree/fan_out.txt"].raw());
-    let nodes = nodes(&scene, "");
+    world.sh("ask-answer cancel asks-too --why 'no time'");
+    assert_data_eq!(see(&world, &["askbox tree", "askbox tree asks-too"]), file!["snapshots/tree/fan_out.txt"].raw());
+    let nodes = nodes(&world, "");
     let of = |id: &str| nodes.iter().find(|n| n["workflow_id"] == id).unwrap();
     assert_eq!((&of("root")["depth"], &of("done")["depth"], &of("done")["parent"]), (&0.into(), &1.into(), &"root".into()));
     assert_eq!(
@@ -148,24 +119,24 @@ fn a_fan_out_shows_every_child_in_its_own_state() {
 
 #[test]
 fn one_that_is_parked_in_the_middle_keeps_its_tree_in_view() {
-    let scene = birthday();
-    does(&scene, "subsub", "echo HOPELESS");
-    scene.ok("ask-answer leaf '1 May'");
-    scene.ok("relaunch resume root");
-    assert_data_eq!(see(&scene, &["askbox tree"]), file!["snapshots/tree/parked.txt"].raw());
+    let world = birthday();
+    world.agent_does("subsub", "echo HOPELESS");
+    world.sh("ask-answer leaf '1 May'");
+    world.sh("relaunch resume root");
+    assert_data_eq!(see(&world, &["askbox tree"]), file!["snapshots/tree/parked.txt"].raw());
 }
 
 #[test]
 fn what_a_hostile_hand_wrote_neither_hangs_it_nor_reaches_the_terminal() {
-    let scene = scene();
-    scene.ok("ask-post -w real 'Really?'");
+    let world = world();
+    world.sh("ask-post -w real 'Really?'");
     let workflow = |id: &str, parent: &str| {
-        std::fs::write(scene.file(&format!("m/workflows/{id}.json")), format!(r#"{{"workflow_id":"{id}","parent":"{parent}"}}"#)).unwrap();
+        std::fs::write(world.path(format!("m/workflows/{id}.json")), format!(r#"{{"workflow_id":"{id}","parent":"{parent}"}}"#)).unwrap();
     };
     let question = |id: &str, parent: &str| {
         let text = r"\u001b[2J\u001b]0;owned\u0007\u202eRing?\nnext";
         std::fs::write(
-            scene.file(&format!("m/pending/{id}.json")),
+            world.path(format!("m/pending/{id}.json")),
             format!(r#"{{"workflow_id":"{id}","parent":"{parent}","question":"{text}"}}"#),
         )
         .unwrap();
@@ -177,15 +148,15 @@ fn what_a_hostile_hand_wrote_neither_hangs_it_nor_reaches_the_terminal() {
     question("c", "a");
     question("orphan", "never-there");
     // Its own words are no record, and a link is not followed.
-    std::fs::write(scene.file("m/workflows/torn.json"), "{").unwrap();
-    std::os::unix::fs::symlink(scene.file("m/workflows/a.json"), scene.file("m/workflows/link.json")).unwrap();
-    scene.ok("mkdir m/awaits/a m/awaits/real && echo '{' > m/awaits/a/hangs-on.json && ln -s ../a m/awaits/orphan && mkfifo m/awaits/real/x.json");
+    std::fs::write(world.path("m/workflows/torn.json"), "{").unwrap();
+    std::os::unix::fs::symlink(world.path("m/workflows/a.json"), world.path("m/workflows/link.json")).unwrap();
+    world.sh("mkdir m/awaits/a m/awaits/real && echo '{' > m/awaits/a/hangs-on.json && ln -s ../a m/awaits/orphan && mkfifo m/awaits/real/x.json");
     (1..=30).for_each(|n| workflow(&format!("deep{n:02}"), &format!("deep{:02}", n - 1)));
     question("deep30", "deep29");
-    let out = see(&scene, &["timeout 20 askbox tree", "timeout 20 askbox tree c", "timeout 20 askbox tree deep29"]);
+    let out = see(&world, &["timeout 20 askbox tree", "timeout 20 askbox tree c", "timeout 20 askbox tree deep29"]);
     assert!(!out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{out:?}");
     assert_data_eq!(out, file!["snapshots/tree/hostile.txt"].raw());
-    let all = nodes(&scene, "--all");
+    let all = nodes(&world, "--all");
     let mut ids: Vec<_> = all.iter().map(|n| n["workflow_id"].as_str().unwrap()).collect();
     let count = ids.len();
     ids.sort_unstable();
@@ -197,24 +168,24 @@ fn what_a_hostile_hand_wrote_neither_hangs_it_nor_reaches_the_terminal() {
 
 #[test]
 fn nothing_there_is_told_as_such() {
-    let scene = scene();
-    let mut out = see(&scene, &["askbox tree", "askbox tree --all", "askbox tree --json", "askbox tree nobody", "askbox tree ../x"]);
-    out += &see(&scene, &["askbox tree --mailbox elsewhere", "askbox tree --all x", "askbox tree -f"]);
+    let world = world();
+    let mut out = see(&world, &["askbox tree", "askbox tree --all", "askbox tree --json", "askbox tree nobody", "askbox tree ../x"]);
+    out += &see(&world, &["askbox tree --mailbox elsewhere", "askbox tree --all x", "askbox tree -f"]);
     assert_data_eq!(out, file!["snapshots/tree/nothing.txt"].raw());
-    assert!(!scene.file("elsewhere").exists());
+    assert!(!world.path("elsewhere").exists());
 }
 
 #[test]
 fn on_a_terminal_no_line_is_wider_than_it_and_the_question_stands_below_a_long_id() {
-    let scene = scene();
-    does(&scene, "root", "relaunch spawn -w w-01a200fa-8506-7396-8aa2-a8d6ac9819e6-and-so-on --prompt go");
-    does(
-        &scene,
+    needs!("tmux");
+    let world = world();
+    world.agent_does("root", "relaunch spawn -w w-01a200fa-8506-7396-8aa2-a8d6ac9819e6-and-so-on --prompt go");
+    world.agent_does(
         "w-01a200fa-8506-7396-8aa2-a8d6ac9819e6-and-so-on",
         "ask-post \"$(printf 'Which of these %s?' '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21')\"",
     );
-    scene.ok("relaunch spawn -w root --prompt go");
-    let terminal = Terminal::new(&scene);
+    world.sh("relaunch spawn -w root --prompt go");
+    let terminal = Terminal::new(&world);
     terminal.press(&["clear; askbox tree; echo left=$?", "Enter"]);
     let screen = terminal.see("left=0");
     let lines: Vec<&str> = screen.lines().skip_while(|l| !l.starts_with("STATE")).collect();
@@ -227,19 +198,20 @@ fn on_a_terminal_no_line_is_wider_than_it_and_the_question_stands_below_a_long_i
 
 #[test]
 fn the_live_view_is_drawn_anew_when_something_happens() {
-    let scene = scene();
-    scene.ok("ask-post -w first 'First?'");
-    let terminal = Terminal::new(&scene);
+    needs!("tmux");
+    let world = world();
+    world.sh("ask-post -w first 'First?'");
+    let terminal = Terminal::new(&world);
     terminal.press(&["clear; echo before; askbox tree -f; echo left=$?", "Enter"]);
     let screen = terminal.see("First?");
     assert!(screen.contains("STATE") && !screen.contains("before"), "{screen}");
-    does(&scene, "root", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.1; done; echo gone");
-    scene.ok("relaunch spawn --background -w root --prompt 'Some work'");
+    world.agent_does("root", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.1; done; echo gone");
+    world.sh("relaunch spawn --background -w root --prompt 'Some work'");
     let screen = terminal.see("thinking: Some work");
     assert!(screen.contains("running"), "{screen}");
-    std::fs::write(scene.file("fake/go"), "").unwrap();
+    std::fs::write(world.agent("go"), "").unwrap();
     until("its end", || !terminal.see("STATE").contains("Some work"));
-    scene.ok("ask-answer cancel first");
+    world.sh("ask-answer cancel first");
     terminal.see("nothing is open");
     terminal.press(&["C-c"]);
     // What was there before is there again, and the last picture below it.
@@ -248,19 +220,17 @@ fn the_live_view_is_drawn_anew_when_something_happens() {
 }
 
 struct Follower {
-    child: Child,
+    process: Running,
     lines: Receiver<String>,
 }
 
 impl Follower {
-    fn start(scene: &Scene) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_askbox"));
-        command.args(["tree", "-f", "--json", "--mailbox"]).arg(scene.mailbox()).env_clear().env("HOME", scene.root());
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
+    fn start(world: &World) -> Self {
+        let mut process = Running::start(world.command("askbox").args(["tree", "-f", "--json"]).stdout(Stdio::piped()));
+        let out = BufReader::new(process.0.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
-        Self { child, lines }
+        Self { process, lines }
     }
 
     #[track_caller]
@@ -273,23 +243,16 @@ impl Follower {
 
     /// How often its threads have gone to sleep by themselves.
     fn sleeps(&self) -> u64 {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.pid())).unwrap().flatten();
         let count = |status: String| status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok());
         tasks.filter_map(|t| count(std::fs::read_to_string(t.path().join("status")).ok()?)).sum()
     }
 }
 
-impl Drop for Follower {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_follower_sleeps_while_nothing_happens_and_tells_every_change_once() {
-    let scene = birthday();
-    let follower = Follower::start(&scene);
+    let world = birthday();
+    let follower = Follower::start(&world);
     for (id, state) in [("root", "awaiting"), ("sub", "awaiting"), ("subsub", "awaiting"), ("leaf", "pending")] {
         let node = follower.next();
         assert_eq!((node["workflow_id"].as_str(), node["state"].as_str()), (Some(id), Some(state)));
@@ -299,9 +262,9 @@ fn a_follower_sleeps_while_nothing_happens_and_tells_every_change_once() {
     let before = follower.sleeps();
     std::thread::sleep(Duration::from_secs(8));
     assert_eq!(follower.sleeps(), before, "it woke up, and nothing had happened");
-    scene.ok("ask-post -w beside 'Something else?'");
+    world.sh("ask-post -w beside 'Something else?'");
     assert_eq!(follower.next()["workflow_id"], "beside");
-    scene.ok("ask-answer cancel beside");
+    world.sh("ask-answer cancel beside");
     let node = follower.next();
     assert_eq!((&node["workflow_id"], &node["outcome"]), (&"beside".into(), &"cancelled".into()));
     assert!(follower.lines.try_recv().is_err());

@@ -1,15 +1,32 @@
-//! What the tests share. Each of the five test programs uses a part of it.
-#![allow(dead_code, reason = "each test program uses a part")]
+//! What the tests share. [`World`] is the sandbox of every test: a temporary home with a mailbox, in which programs, watchers and
+//! agents run. [`ClaudeWorld`] adds the real `claude` behind a scripted API.
+//!
+//! | file | content |
+//! |---|---|
+//! | `world/` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
+//! | `watcher.rs` | a running `relaunch watch` |
+//! | `process.rs` | how every process is started, waited for and killed; [`until`] |
+//! | `files.rs` | names and contents of folders, and programs that a test writes |
+//! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
+//! | `terminal.rs` | a real terminal, by tmux |
+//! | `claude/` | the real `claude` and its scripted API |
+//! | `json_schema.rs` | a small validator |
+#![allow(dead_code, unused_imports, reason = "each of the five test programs uses a part")]
 
-pub mod api;
 pub mod claude;
-pub mod cli;
-pub mod faults;
-pub mod home;
-mod http;
+pub mod files;
 pub mod json_schema;
-pub mod live;
-pub mod program;
-mod script;
-pub mod service;
+pub mod process;
 pub mod terminal;
+pub mod tools;
+pub mod watcher;
+pub mod world;
+
+pub use claude::ClaudeWorld;
+pub use files::{files, is_hidden, names};
+pub use process::{LIMIT, Outcome, Running, Signal, feed, in_parallel, kill, output, processes, signal, until};
+pub use terminal::Terminal;
+pub(crate) use tools::needs;
+pub use tools::{available, strace};
+pub use watcher::Watcher;
+pub use world::{World, program};

@@ -1,77 +1,65 @@
 //! A real terminal: tmux types and reads the screen.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use crate::support::cli::Scene;
+use crate::support::{World, output, until};
 
-/// A terminal of its own, 100 by 40.
-pub struct Terminal<'a> {
-    pub scene: &'a Scene,
-}
+/// A terminal in which a shell runs, or a command.
+pub struct Terminal<'a>(&'a World);
 
 impl<'a> Terminal<'a> {
-    pub fn new(scene: &'a Scene) -> Self {
-        let terminal = Self { scene };
-        let programs = std::path::Path::new(env!("CARGO_BIN_EXE_ask-answer")).parent().unwrap().display().to_string();
-        let path = format!("PATH={programs}:{}", std::env::var("PATH").unwrap_or_default());
-        let (mailbox, home) = (format!("ASKBOX_DIR={}", scene.mailbox().display()), format!("HOME={}", scene.root().display()));
-        let words = [
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "100",
-            "-y",
-            "40",
-            "env",
-            "-i",
-            &path,
-            &mailbox,
-            &home,
-            "USER=ann",
-            "TERM=screen",
-            "PS1=$ ",
-            "EDITOR=./ed",
-            "LANG=C.UTF-8",
-            "sh",
-        ];
-        terminal.tmux(&words);
+    /// A shell in a terminal of 100 columns and 40 rows.
+    #[track_caller]
+    pub fn new(world: &'a World) -> Self {
+        let terminal = Self::running(world, (100, 40), &["PS1=$ ", "EDITOR=./ed"], &["sh"]);
         terminal.see("$");
         terminal
     }
 
+    /// A command in a terminal of this many columns and rows, with these variables beside those of the world.
+    #[track_caller]
+    pub fn running(world: &'a World, (columns, rows): (u32, u32), variables: &[&str], command: &[&str]) -> Self {
+        let terminal = Self(world);
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let begin = ["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, "env", "-i", "TERM=screen", "LANG=C.UTF-8"];
+        let path = format!("PATH={}", world.path_with_programs());
+        let env: Vec<String> = world.env().iter().map(|(name, value)| format!("{name}={value}")).chain([path]).collect();
+        let env: Vec<&str> = env.iter().map(String::as_str).collect();
+        terminal.tmux(&[&begin, &env[..], variables, command].concat());
+        terminal
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.0.any_command("tmux");
+        command.arg("-S").arg(self.0.path("tmux")).arg("-u");
+        command
+    }
+
+    #[track_caller]
     fn tmux(&self, words: &[&str]) -> String {
-        let output =
-            Command::new("tmux").arg("-S").arg(self.scene.file("tmux")).arg("-u").args(words).current_dir(self.scene.root()).output();
-        let output = output.expect("this test drives a real terminal and needs tmux: apt-get install tmux");
-        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        output(self.command().args(words)).ok().stdout
     }
 
     /// Presses keys, by tmux's names.
+    #[track_caller]
     pub fn press(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Waits until the screen shows a text, and gives the whole screen.
+    /// Waits until the screen shows a text; the whole screen.
     #[track_caller]
     pub fn see(&self, text: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(15);
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if screen.contains(text) {
-                return screen;
-            }
-            assert!(Instant::now() < deadline, "the screen never showed {text:?}:\n{screen}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(&format!("the screen shows {text:?}"), || Some(self.tmux(&["capture-pane", "-p"])).filter(|screen| screen.contains(text)))
     }
 }
 
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("tmux").arg("-S").arg(self.scene.file("tmux")).arg("kill-server").output();
+        if std::thread::panicking()
+            && let Ok(screen) = self.command().args(["capture-pane", "-p"]).output()
+        {
+            eprintln!("the screen:\n{}", String::from_utf8_lossy(&screen.stdout));
+        }
+        let _ = self.command().arg("kill-server").output();
     }
 }

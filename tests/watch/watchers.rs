@@ -2,30 +2,23 @@
 
 use std::time::Duration;
 
-use crate::support::faults::{self, Place, Running, kill, until};
+use crate::support::{Watcher, World, files, kill, until};
 use askbox::time::{Time, parse_rfc3339};
 use serde_json::Value;
 
-fn answered(place: &Place, workflow: &str) {
-    place.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
-    place.ok("ask-answer", &[workflow, "a"]);
-}
-
-fn breaker(place: &Place) -> Value {
-    let bytes = std::fs::read(place.mailbox().join("breaker.json")).unwrap_or_default();
+fn breaker(world: &World) -> Value {
+    let bytes = std::fs::read(world.in_mailbox("breaker.json")).unwrap_or_default();
     if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("breaker.json is JSON") }
 }
 
 /// The lines of the audit trail about this.
-fn audited(place: &Place, event: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(place.mailbox().join("audit.jsonl")).unwrap_or_default();
-    let lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line is JSON"));
-    lines.filter(|l| l["event"] == event).collect()
+fn audited(world: &World, event: &str) -> Vec<Value> {
+    world.audited().into_iter().filter(|entry| entry["event"] == event).collect()
 }
 
 /// When each attempt was launched and when it ended, in order.
-fn launches(place: &Place) -> Vec<(Time, Time)> {
-    let records = faults::files(&place.mailbox().join("runs")).into_iter().filter(|(path, _)| path.ends_with("run.json"));
+fn launches(world: &World) -> Vec<(Time, Time)> {
+    let records = files(&world.in_mailbox("runs")).into_iter().filter(|(path, _)| path.ends_with("run.json"));
     let records = records.map(|(_, bytes)| serde_json::from_slice::<Value>(&bytes).expect("a record is JSON"));
     let time = |record: &Value, field: &str| parse_rfc3339(record[field].as_str()?);
     let mut times: Vec<_> = records.filter_map(|r| Some((time(&r, "started_at")?, time(&r, "ended_at")?))).collect();
@@ -35,88 +28,83 @@ fn launches(place: &Place) -> Vec<(Time, Time)> {
 
 #[test]
 fn a_storm_of_failures_opens_the_breaker_once_for_both_watchers_and_they_try_one_run_at_a_time() {
-    let place = Place::with("[ -e $AGENT_DIR/well ] && { sleep 1; work; } || exit 3");
-    place.configure("attempts = 1\nbreaker_failures = 6\nbreaker_pause = \"1s\"");
-    let toml = std::fs::read_to_string(place.root.join("config.toml")).expect("it is there");
-    std::fs::write(place.root.join("config.toml"), toml.replace("max_concurrent = 8", "max_concurrent = 2")).expect("a file");
+    let world = World::stepping("[ -e $AGENT_DIR/well ] && { sleep 1; work; } || exit 3");
+    world.configure("attempts = 1\nbreaker_failures = 6\nbreaker_pause = \"1s\"");
+    world.reconfigure("max_concurrent = 8", "max_concurrent = 2");
     let workflows: Vec<String> = (0..20).map(|n| format!("w{n}")).collect();
-    workflows.iter().for_each(|w| answered(&place, w));
-    let _watchers: [Running; 2] = [place.watcher(), place.watcher()];
-    until("two probes have failed", || breaker(&place)["pause"] == 3 && audited(&place, "queue_paused").len() >= 3);
-    std::fs::write(place.agent("well"), "").expect("a file");
-    let opened = audited(&place, "queue_paused");
+    workflows.iter().for_each(|w| world.ask_and_answer(w));
+    let _watchers: [Watcher; 2] = [world.start_watcher(), world.start_watcher()];
+    until("two probes have failed", || breaker(&world)["pause"] == 3 && audited(&world, "queue_paused").len() >= 3);
+    std::fs::write(world.agent("well"), "").expect("a file");
+    let opened = audited(&world, "queue_paused");
     assert_eq!(opened.len(), 3, "each opening is told once: {opened:#?}");
     let first = opened[0]["at"].as_str().and_then(parse_rfc3339).expect("a time");
-    let before = launches(&place).iter().filter(|(started, _)| *started <= first).count();
+    let before = launches(&world).iter().filter(|(started, _)| *started <= first).count();
     // What two watchers with two slots had launched when the sixth failed.
     assert!((6..6 + 4).contains(&before), "{before} runs were launched before it opened");
-    let probes: Vec<_> = launches(&place).into_iter().filter(|(started, _)| *started > first).collect();
+    let probes: Vec<_> = launches(&world).into_iter().filter(|(started, _)| *started > first).collect();
     assert!(probes.len() <= 2 + 3, "{probes:#?}");
-    let parked = |w: &String| place.only("parked", &format!("{w}.")).is_some();
-    let delivered = |w: &String| place.only("closed", &format!("{w}.")).is_some();
+    let parked = |w: &String| world.only("parked", &format!("{w}.")).is_some();
+    let delivered = |w: &String| world.only("closed", &format!("{w}.")).is_some();
     until("the rest is delivered", || workflows.iter().all(|w| parked(w) || delivered(w)));
-    assert_eq!(audited(&place, "queue_resumed").len(), 1);
-    assert_eq!(breaker(&place)["state"], "closed");
+    assert_eq!(audited(&world, "queue_resumed").len(), 1);
+    assert_eq!(breaker(&world)["state"], "closed");
     // Both launch again: more at once than one of them may.
-    let closed = audited(&place, "queue_resumed")[0]["at"].as_str().and_then(parse_rfc3339).expect("a time");
-    let after: Vec<_> = launches(&place).into_iter().filter(|(started, _)| *started >= closed).collect();
+    let closed = audited(&world, "queue_resumed")[0]["at"].as_str().and_then(parse_rfc3339).expect("a time");
+    let after: Vec<_> = launches(&world).into_iter().filter(|(started, _)| *started >= closed).collect();
     let most = after.iter().map(|(at, _)| after.iter().filter(|(started, ended)| started <= at && at < ended).count()).max();
     assert!(most.is_some_and(|n| n > 2), "at most {most:?} at once: {after:#?}");
-    assert_eq!(place.logged("violation"), 0);
+    assert_eq!(world.logged("violation"), 0);
 }
 
 #[test]
 fn an_orphan_that_cannot_be_asked_to_go_holds_up_nobody_else() {
     let stuck = "case $ASKBOX_WORKFLOW_ID in stuck) trap '' TERM INT; log stuck $PPID; while :; do sleep 0.1; done ;; esac\nwork";
-    let place = Place::with(&format!("[ -e $AGENT_DIR/well ] && work && finish\n{stuck}"));
-    answered(&place, "stuck");
-    let _watcher = place.watcher();
-    until("it is stuck", || place.logged("stuck ") == 1);
-    let agent = |place: &Place| place.orphans().into_iter().filter(|(_, env)| env.contains("ASKBOX_RUN=stuck/")).collect::<Vec<_>>();
-    let supervisor = place.log().into_iter().find_map(|l| l.strip_prefix("stuck ")?.parse::<i32>().ok()).expect("a pid");
-    std::fs::write(place.agent("well"), "").expect("a file");
+    let world = World::stepping(&format!("[ -e $AGENT_DIR/well ] && work && finish\n{stuck}"));
+    world.ask_and_answer("stuck");
+    let _watcher = world.start_watcher();
+    until("it is stuck", || world.logged("stuck ") == 1);
+    let agent = |world: &World| world.of_runs().into_iter().filter(|(_, env)| env.contains("ASKBOX_RUN=stuck/")).collect::<Vec<_>>();
+    let supervisor = world.log().into_iter().find_map(|l| l.strip_prefix("stuck ")?.parse::<i32>().ok()).expect("a pid");
+    std::fs::write(world.agent("well"), "").expect("a file");
     kill(supervisor);
-    answered(&place, "other");
-    until("the other one is delivered", || place.only("closed", "other.").is_some());
-    assert!(!agent(&place).is_empty(), "the orphan had to go first");
-    until("the stuck one is delivered", || place.only("closed", "stuck.").is_some());
-    assert_eq!((place.logged("start stuck/"), place.logged("shown stuck/"), place.logged("violation")), (2, 1, 0), "{:#?}", place.log());
-    until("nothing of it lives", || place.orphans().is_empty());
+    world.ask_and_answer("other");
+    until("the other one is delivered", || world.only("closed", "other.").is_some());
+    assert!(!agent(&world).is_empty(), "the orphan had to go first");
+    until("the stuck one is delivered", || world.only("closed", "stuck.").is_some());
+    assert_eq!((world.logged("start stuck/"), world.logged("shown stuck/"), world.logged("violation")), (2, 1, 0), "{:#?}", world.log());
+    until("nothing of it lives", || world.of_runs().is_empty());
 }
 
 #[test]
 fn a_question_written_by_hand_is_recorded_once_by_however_many_watchers() {
-    let place = Place::new();
-    place.make_mailbox();
-    let watchers = [place.watcher(), place.watcher(), place.watcher()];
-    let log = || std::fs::read_to_string(place.root.join("watcher.log")).unwrap_or_default();
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let watchers = [world.start_watcher(), world.start_watcher(), world.start_watcher()];
+    let log = || world.watchers_said();
     until("all watch", || log().matches("watching").count() == watchers.len());
     for n in 0..10 {
-        std::fs::write(
-            place.mailbox().join(format!("pending/hand{n}.json")),
-            format!("{{\"workflow_id\":\"hand{n}\",\"question\":\"?\"}}"),
-        )
-        .expect("a file");
+        std::fs::write(world.in_mailbox(format!("pending/hand{n}.json")), format!("{{\"workflow_id\":\"hand{n}\",\"question\":\"?\"}}"))
+            .expect("a file");
     }
     until("all have seen them", || log().matches("asked").count() == 10 * watchers.len());
-    let posted = audited(&place, "posted").into_iter().filter(|l| l["by"] == "hand").collect::<Vec<_>>();
+    let posted = audited(&world, "posted").into_iter().filter(|l| l["by"] == "hand").collect::<Vec<_>>();
     assert_eq!(posted.len(), 10, "{posted:#?}");
     // The same question again, once it is over, is another one.
-    place.ok("ask-answer", &["cancel", "hand0"]);
-    std::fs::write(place.mailbox().join("pending/hand0.json"), r#"{"workflow_id":"hand0","question":"?"}"#).expect("a file");
-    until("it is recorded as well", || audited(&place, "posted").iter().filter(|l| l["workflow_id"] == "hand0").count() == 2);
+    world.ok("ask-answer", &["cancel", "hand0"]);
+    std::fs::write(world.in_mailbox("pending/hand0.json"), r#"{"workflow_id":"hand0","question":"?"}"#).expect("a file");
+    until("it is recorded as well", || audited(&world, "posted").iter().filter(|l| l["workflow_id"] == "hand0").count() == 2);
 }
 
 #[test]
 fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
-    let place = Place::new();
-    answered(&place, "docs");
-    place.ok("relaunch", &["docs"]);
-    let attempt =
-        format!("runs/docs/{}/1", faults::names(&place.mailbox().join("runs/docs")).iter().find(|n| n.len() == 36).expect("a round"));
+    let world = World::stepping("work");
+    world.ask_and_answer("docs");
+    world.ok("relaunch", &["docs"]);
+    let attempt = format!("runs/docs/{}/1", world.names("runs/docs").iter().find(|n| n.len() == 36).expect("a round"));
     let hour = std::time::SystemTime::now() - Duration::from_secs(3700);
     let put = |name: &str, at: std::time::SystemTime| {
-        let path = place.mailbox().join(name);
+        let path = world.in_mailbox(name);
         std::fs::write(&path, "{").expect("a file");
         std::fs::File::options().write(true).open(&path).and_then(|f| f.set_modified(at)).expect("its time");
         path
@@ -129,17 +117,16 @@ fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
     kept.push(put("pending/.tmp0a1b2c3d0000", std::time::SystemTime::now() - Duration::from_secs(3000)));
     kept.push(put("answered/.tmp0a1b2c3d0001", hour));
     let _writer = std::fs::File::open(kept.last().expect("it is there")).expect("it opens");
-    let outside = place.root.join("outside");
+    let outside = world.path("outside");
     std::fs::write(&outside, "x").expect("a file");
-    let link = place.mailbox().join("closed/.tmp0a1b2c3d0002");
+    let link = world.in_mailbox("closed/.tmp0a1b2c3d0002");
     std::os::unix::fs::symlink(&outside, &link).expect("a link");
     kept.extend([outside, link]);
     // Also the names have to be still for a while.
     std::thread::sleep(Duration::from_secs(12));
-    let _watcher = place.watcher();
+    let _watcher = world.start_watcher();
     until("it is swept", || left.iter().all(|path| !path.exists()));
-    let told = || std::fs::read_to_string(place.root.join("watcher.log")).unwrap_or_default();
-    until("the log tells", || left.iter().all(|path| told().contains(&path.display().to_string())));
+    until("the log tells", || left.iter().all(|path| world.watchers_said().contains(&path.display().to_string())));
     // It is done: the runs come behind the pending.
     for path in kept {
         assert!(path.symlink_metadata().is_ok(), "{} was swept", path.display());

@@ -1,22 +1,23 @@
 //! Every kind of answer arrives as what it is.
 
-use crate::support::service::{Service, bash};
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
 use serde_json::json;
 
 #[test]
 fn a_batch_arrives_with_each_question_beside_its_answer() {
-    let mut service = Service::new();
+    let mut world = ClaudeWorld::new();
     let batch = json!({"questions": [
         {"id": "db", "question": "Which database?", "options": {"pg": "PostgreSQL", "sqlite": "One file"}},
         {"id": "days", "question": "Which days?", "type": "multi_choice", "options": {"mon": "", "tue": "", "wed": ""}},
         {"question": "Anything else?"}
     ]});
-    let file = service.home.work().join("batch.json");
+    let file = world.work().join("batch.json");
     std::fs::write(&file, batch.to_string()).expect("a file");
-    service.user_session(&json!([bash("ask-post -w trip --file batch.json"), {"text": "asked"}]));
-    service.api.on("User chose:", json!([{"text": "done"}]));
-    service.watch();
-    let keys: Vec<String> = service.document("pending/trip.json")["questions"]
+    world.user_session(&json!([bash("ask-post -w trip --file batch.json"), {"text": "asked"}]));
+    world.api.on("User chose:", json!([{"text": "done"}]));
+    world.keep_watching();
+    let keys: Vec<String> = world.document("pending/trip.json")["questions"]
         .as_array()
         .expect("a list")
         .iter()
@@ -24,9 +25,9 @@ fn a_batch_arrives_with_each_question_beside_its_answer() {
         .collect();
     assert_eq!(keys[..2], ["db", "days"]);
     let third = if keys[2].is_empty() { "q3" } else { &keys[2] };
-    service.call("ask-answer", &["trip", "db=pg", "days=mon", "days=wed", &format!("{third}=no; $(echo boo)")]).ok();
-    service.wait_state("trip", "delivered");
-    let told = service.api.requests_with_text("User chose:")[0].model_text();
+    world.run("ask-answer", &["trip", "db=pg", "days=mon", "days=wed", &format!("{third}=no; $(echo boo)")]).ok();
+    world.wait_state("trip", "delivered");
+    let told = world.api.requests_with_text("User chose:")[0].model_text();
     let expected = format!(
         "User chose:\n- Which database? (db): pg\n- Which days? (days): mon, wed\n- Anything else? ({third}): no; $(echo boo)\nContinue"
     );
@@ -35,35 +36,35 @@ fn a_batch_arrives_with_each_question_beside_its_answer() {
 
 #[test]
 fn a_declined_question_reaches_the_agent_as_a_refusal_with_its_note() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    service.ask("no", &["May I drop the table?", "-t", "yes_no"]);
-    service.api.on("The user declined to answer", json!([{"text": "then not"}]));
-    service.call("ask-answer", &["decline", "no", "--note", "ask the DBA first"]).ok();
-    let status = service.wait_state("no", "delivered");
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("no", &["May I drop the table?", "-t", "yes_no"]);
+    world.api.on("The user declined to answer", json!([{"text": "then not"}]));
+    world.run("ask-answer", &["decline", "no", "--note", "ask the DBA first"]).ok();
+    let status = world.wait_state("no", "delivered");
     assert_eq!(status["result"], "then not");
-    let told = service.api.requests_with_text("The user declined to answer")[0].model_text();
+    let told = world.api.requests_with_text("The user declined to answer")[0].model_text();
     assert!(told.contains("Do not guess an answer") && told.contains("The user added: ask the DBA first"), "{told}");
     assert!(!told.contains("User chose"), "{told}");
 }
 
 #[test]
 fn a_default_that_applies_on_expiry_is_recorded_as_such_and_told_as_such() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    service.api.on("so the default that was set applies", json!([{"text": "not tonight"}]));
-    let round = service.ask("late", &["Deploy tonight?", "-t", "yes_no", "--timeout", "1s", "--default", "no"]);
-    let status = service.wait_state("late", "delivered");
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.api.on("so the default that was set applies", json!([{"text": "not tonight"}]));
+    let round = world.ask("late", &["Deploy tonight?", "-t", "yes_no", "--timeout", "1s", "--default", "no"]);
+    let status = world.wait_state("late", "delivered");
     assert_eq!(status["result"], "not tonight");
-    let told = service.api.requests_with_text("so the default that was set applies")[0].model_text();
+    let told = world.api.requests_with_text("so the default that was set applies")[0].model_text();
     assert!(told.contains("Nobody answered in time, so the default that was set applies: no"), "{told}");
-    let closed = service.document(&format!("closed/late.{round}.json"));
+    let closed = world.document(&format!("closed/late.{round}.json"));
     assert_eq!((&closed["answer"]["by"], &closed["answer"]["value"]), (&json!("default"), &json!("no")));
     // An answer that comes now is kept and never run.
-    let late = service.call("ask-answer", &["late", "yes"]);
+    let late = world.run("ask-answer", &["late", "yes"]);
     assert_eq!(late.status.code(), Some(4), "{late:?}");
-    assert_eq!(service.document(&format!("closed/late.{round}.json"))["late_answers"][0]["value"], "yes");
-    assert_eq!(service.launches().len(), 1);
+    assert_eq!(world.document(&format!("closed/late.{round}.json"))["late_answers"][0]["value"], "yes");
+    assert_eq!(world.launches().len(), 1);
 }
 
 /// Everything that a shell, a terminal, a template or a JSON reader might trip over.
@@ -74,55 +75,55 @@ fn awkward(bytes: usize) -> String {
 
 #[test]
 fn an_answer_of_200_kilobytes_arrives_byte_for_byte() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    let round = service.ask("long", &["Tell me all"]);
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    let round = world.ask("long", &["Tell me all"]);
     let answer = awkward(200 << 10);
-    service.api.on("User chose: begin", json!([{"text": "read it"}]));
-    service.call_with("ask-answer", &["long", "-"], answer.as_bytes()).ok();
-    service.wait_state("long", "delivered");
-    let requests = service.api.requests_with_text("User chose: begin");
+    world.api.on("User chose: begin", json!([{"text": "read it"}]));
+    world.run_with("ask-answer", &["long", "-"], answer.as_bytes()).ok();
+    world.wait_state("long", "delivered");
+    let requests = world.api.requests_with_text("User chose: begin");
     assert_eq!(requests.len(), 1);
     assert!(requests[0].model_text().contains(&format!("User chose: {answer}\nContinue")), "it was changed on its way");
-    assert_eq!(service.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
+    assert_eq!(world.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
 }
 
 #[test]
 fn a_longer_answer_goes_by_a_file_that_the_agent_may_read() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    let round = service.ask("huge", &["Tell me everything"]);
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    let round = world.ask("huge", &["Tell me everything"]);
     let answer = awkward(600 << 10);
     assert!(answer.len() > askbox::run::process::prompt::INLINE_ANSWER);
-    let file = service.mailbox().join(format!("runs/huge/{round}/1/answer.txt"));
+    let file = world.in_mailbox(format!("runs/huge/{round}/1/answer.txt"));
     let file = file.to_str().expect("UTF-8").to_owned();
     let read = json!({"tool": "Read", "input": {"file_path": file, "offset": 1, "limit": 3}});
-    service.api.on("The user's answer is", json!([read, bash(&format!("tail -c 9 '{file}'")), {"text": "read it"}]));
-    service.call_with("ask-answer", &["huge", "-"], answer.as_bytes()).ok();
-    service.wait_state("huge", "delivered");
-    let told = service.api.requests_with_text("The user's answer is")[0].model_text();
+    world.api.on("The user's answer is", json!([read, bash(&format!("tail -c 9 '{file}'")), {"text": "read it"}]));
+    world.run_with("ask-answer", &["huge", "-"], answer.as_bytes()).ok();
+    world.wait_state("huge", "delivered");
+    let told = world.api.requests_with_text("The user's answer is")[0].model_text();
     assert!(told.contains(&format!("The user's answer is {} bytes long; read it from {file}", answer.len())), "{told}");
     assert!(!told.contains("$(id)"), "{}", told.len());
     assert!(std::fs::read(&file).expect("the file") == answer.as_bytes());
-    let results = service.api.turns().pop().expect("a turn").tool_results();
+    let results = world.api.turns().pop().expect("a turn").tool_results();
     assert!(results[0].contains("$(id) `id`"), "{results:?}");
     assert!(results[1].ends_with("end"), "{results:?}");
 }
 
 #[test]
 fn the_agent_may_read_the_checkpoint_that_its_prompt_names() {
-    let mut service = Service::new();
-    service.call_with("checkpoint", &["save", "cp"], b"{\"current_step\":\"the walnut\"}").ok();
-    let outside = service.home.home().join("secret.txt");
+    let mut world = ClaudeWorld::new();
+    world.run_with("checkpoint", &["save", "cp"], b"{\"current_step\":\"the walnut\"}").ok();
+    let outside = world.home().join("secret.txt");
     std::fs::write(&outside, "nobody's business").expect("a file");
-    service.ask("cp", &["Go on?"]);
+    world.ask("cp", &["Go on?"]);
     let read = |path: &std::path::Path| json!({"tool": "Read", "input": {"file_path": path}});
-    let checkpoint = service.mailbox().join("checkpoints/cp.json");
-    service.api.on("User chose: yes", json!([read(&checkpoint), read(&outside), {"text": "read it"}]));
-    service.watch();
-    service.answer("cp", "yes");
-    service.wait_state("cp", "delivered");
-    let results = service.api.turns().pop().expect("a turn").tool_results();
+    let checkpoint = world.in_mailbox("checkpoints/cp.json");
+    world.api.on("User chose: yes", json!([read(&checkpoint), read(&outside), {"text": "read it"}]));
+    world.keep_watching();
+    world.answer("cp", "yes");
+    world.wait_state("cp", "delivered");
+    let results = world.api.turns().pop().expect("a turn").tool_results();
     assert!(results[0].contains("the walnut"), "{results:?}");
     assert!(results[1].contains("Not permitted in this unattended run"), "{results:?}");
 }

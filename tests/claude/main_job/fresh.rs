@@ -1,31 +1,31 @@
 //! From a user's own session to a fresh one, through a checkpoint.
 
-use crate::support::claude::LIMIT;
-use crate::support::service::{Service, bash};
+use crate::support::claude::bash;
+use crate::support::{ClaudeWorld, LIMIT};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 #[test]
 fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_and_answer() {
-    let mut service = Service::new();
+    let mut world = ClaudeWorld::new();
     let save = "checkpoint save docs-1 --step review --completed draft --pending publish --next-action 'apply the choice'";
     let ask = "ask-post 'The sections overlap. How should we proceed?' -w docs-1 -o merge='Merge into one' -o keep='Keep both'";
-    let outcome = service.user_session(&json!([bash(save), bash(ask), {"text": "I have asked."}]));
+    let outcome = world.user_session(&json!([bash(save), bash(ask), {"text": "I have asked."}]));
     let first = outcome.result()["session_id"].clone();
-    let results = service.api.turns().pop().expect("a turn").tool_results();
+    let results = world.api.turns().pop().expect("a turn").tool_results();
     assert!(results[1].contains("QUESTION_POSTED:docs-1"), "{results:?}");
-    assert_eq!(service.status("docs-1")["state"], "pending");
+    assert_eq!(world.status("docs-1")["state"], "pending");
 
-    service.api.on("User chose: merge", json!([bash("checkpoint get docs-1 user_answer"), {"text": "Merged them."}]));
-    service.watch();
-    service.answer("docs-1", "merge");
+    world.api.on("User chose: merge", json!([bash("checkpoint get docs-1 user_answer"), {"text": "Merged them."}]));
+    world.keep_watching();
+    world.answer("docs-1", "merge");
     let answered = Instant::now();
-    let request = service.api.wait_for_text("User chose: merge", 1, LIMIT);
+    let request = world.api.wait_for_text("User chose: merge", 1, LIMIT);
     let took = request.at.duration_since(answered);
-    let status = service.wait_state("docs-1", "delivered");
+    let status = world.wait_state("docs-1", "delivered");
 
     let told = request.model_text();
-    let checkpoint = service.mailbox().join("checkpoints/docs-1.json");
+    let checkpoint = world.in_mailbox("checkpoints/docs-1.json");
     for part in [
         format!("Resume workflow from checkpoint at {}.", checkpoint.display()),
         "Workflow: docs-1. Question that was asked: The sections overlap. How should we proceed?".into(),
@@ -34,11 +34,11 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
         assert!(told.contains(&part), "{part:?} is missing in {told}");
     }
     // The checkpoint is there for the new session, with the answer in it.
-    let last = service.api.turns().pop().expect("a turn");
+    let last = world.api.turns().pop().expect("a turn");
     assert_eq!(last.tool_results(), ["merge"]);
-    assert_eq!(service.document("checkpoints/docs-1.json")["current_step"], "review");
+    assert_eq!(world.document("checkpoints/docs-1.json")["current_step"], "review");
 
-    let launches = service.launches();
+    let launches = world.launches();
     assert_eq!(launches.len(), 1, "{launches:#?}");
     let session = status["session_id"].as_str().expect("a session");
     assert!(launches[0].args.contains(&format!("--session-id={session}")));
@@ -46,14 +46,14 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
     assert_ne!(first, session);
     assert_eq!(status["result"], "Merged them.");
     let round = status["question_id"].as_str().expect("a round");
-    assert_eq!(service.files("closed"), [format!("docs-1.{round}.json")]);
+    assert_eq!(world.names("closed"), [format!("docs-1.{round}.json")]);
     for folder in ["pending", "answered", "running", "parked"] {
-        assert!(service.files(folder).is_empty(), "{folder}: {:?}", service.files(folder));
+        assert!(world.names(folder).is_empty(), "{folder}: {:?}", world.names(folder));
     }
-    let record = service.run_record("docs-1", round, 1);
+    let record = world.run_record("docs-1", round, 1);
     assert_eq!((&record["state"], &record["result"]), (&json!("delivered"), &json!("Merged them.")));
 
-    let answer = service.document(&format!("closed/docs-1.{round}.json"));
+    let answer = world.document(&format!("closed/docs-1.{round}.json"));
     eprintln!(
         "from the answer to the agent's first request: {took:?}; answered {}, claimed {}, launched {}",
         answer["answer"]["at"], record["claimed_at"], record["started_at"]
@@ -64,54 +64,54 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
 
 #[test]
 fn a_workflow_id_that_only_the_environment_knows_is_enough() {
-    let mut service = Service::new();
+    let mut world = ClaudeWorld::new();
     let steps = json!([bash("checkpoint save --step one --next-action two"), bash("ask-post 'Go on?' -t yes_no"), {"text": "asked"}]);
-    service.user_session_with(&steps, &[("WORKFLOW_ID", "env-7")]);
-    assert_eq!(service.files("pending"), ["env-7.json"]);
-    service.watch();
+    world.user_session_with(&steps, &[("WORKFLOW_ID", "env-7")]);
+    assert_eq!(world.names("pending"), ["env-7.json"]);
+    world.keep_watching();
     // In the relaunched session too, nothing but the environment says it.
-    service.api.on("User chose: yes", json!([bash("checkpoint env"), bash("ask-post 'And now?'"), {"text": "asked again"}]));
-    service.answer("env-7", "yes");
-    let status = service.wait_status("env-7", "asking again", |s| s["state"] == "pending" && s["question"] == "And now?");
+    world.api.on("User chose: yes", json!([bash("checkpoint env"), bash("ask-post 'And now?'"), {"text": "asked again"}]));
+    world.answer("env-7", "yes");
+    let status = world.wait_status("env-7", "asking again", |s| s["state"] == "pending" && s["question"] == "And now?");
     assert_eq!(status["state"], "pending");
-    let results = service.api.turns().pop().expect("a turn").tool_results();
+    let results = world.api.turns().pop().expect("a turn").tool_results();
     assert!(results[0].contains("USER_ANSWER=yes"), "{results:?}");
     assert_eq!(results[1], "QUESTION_POSTED:env-7");
-    assert_eq!(service.launches().len(), 1);
+    assert_eq!(world.launches().len(), 1);
 }
 
 #[test]
 fn a_second_round_gets_its_own_answer_and_starts_only_after_the_first_run_has_ended() {
-    let mut service = Service::new();
-    service.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(checkpoint:*)', 'Bash(hold:*)']\n");
-    service.add_hold("hold");
-    service.call_with("checkpoint", &["save", "two"], b"{\"current_step\":\"one\"}").ok();
-    let first = service.ask("two", &["First?"]);
-    service.api.on("User chose: alpha", json!([bash("ask-post 'Second?'"), bash("hold"), {"text": "one done"}]));
-    service.api.on("User chose: beta", json!([{"text": "two done"}]));
-    service.watch();
-    service.answer("two", "alpha");
-    service.api.wait_for_text("QUESTION_POSTED:two", 1, LIMIT);
-    assert_eq!(service.files("pending"), ["two.json"]);
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(checkpoint:*)', 'Bash(hold:*)']\n");
+    world.add_hold("hold");
+    world.run_with("checkpoint", &["save", "two"], b"{\"current_step\":\"one\"}").ok();
+    let first = world.ask("two", &["First?"]);
+    world.api.on("User chose: alpha", json!([bash("ask-post 'Second?'"), bash("hold"), {"text": "one done"}]));
+    world.api.on("User chose: beta", json!([{"text": "two done"}]));
+    world.keep_watching();
+    world.answer("two", "alpha");
+    world.api.wait_for_text("QUESTION_POSTED:two", 1, LIMIT);
+    assert_eq!(world.names("pending"), ["two.json"]);
     // The run of the first round is live: its answer waits.
-    service.answer("two", "beta");
-    let refused = service.call("relaunch", &["two"]);
+    world.answer("two", "beta");
+    let refused = world.run("relaunch", &["two"]);
     assert_eq!(refused.status.code(), Some(4), "{refused:?}");
     assert!(refused.stderr.contains("is being delivered"), "{refused:?}");
-    assert_eq!(service.status("two")["state"], "running");
-    assert_eq!(service.launches().len(), 1);
-    service.release("hold");
+    assert_eq!(world.status("two")["state"], "running");
+    assert_eq!(world.launches().len(), 1);
+    world.release("hold");
 
-    let status = service.wait_status("two", "delivered twice", |s| s["state"] == "delivered" && s["result"] == "two done");
+    let status = world.wait_status("two", "delivered twice", |s| s["state"] == "delivered" && s["result"] == "two done");
     let second = status["question_id"].as_str().expect("a round").to_owned();
     assert_ne!(first, second);
-    assert_eq!(service.launches().len(), 2);
-    assert_eq!(service.files("closed").len(), 2);
-    let (one, two) = (service.run_record("two", &first, 1), service.run_record("two", &second, 1));
+    assert_eq!(world.launches().len(), 2);
+    assert_eq!(world.names("closed").len(), 2);
+    let (one, two) = (world.run_record("two", &first, 1), world.run_record("two", &second, 1));
     assert_eq!((&one["result"], &two["result"]), (&json!("one done"), &json!("two done")));
     assert!(one["ended_at"].as_str() <= two["claimed_at"].as_str(), "{one} {two}");
-    let request = &service.api.requests_with_text("User chose: beta")[0];
+    let request = &world.api.requests_with_text("User chose: beta")[0];
     assert!(!request.model_text().contains("alpha"), "{}", request.model_text());
     assert!(request.model_text().contains("Question that was asked: Second?"));
-    assert_eq!(service.document("checkpoints/two.json")["user_answer"], "beta");
+    assert_eq!(world.document("checkpoints/two.json")["user_answer"], "beta");
 }

@@ -1,55 +1,55 @@
 //! Forks of earlier sessions: only of those that askbox launched, and only while they exist.
 
-use crate::support::claude::LIMIT;
-use crate::support::service::{Service, bash};
+use crate::support::claude::bash;
+use crate::support::{ClaudeWorld, LIMIT};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
 
 /// A workflow whose first run, launched by askbox as `session`, has asked a second question, without a checkpoint.
 struct Asked {
-    service: Service,
+    world: ClaudeWorld,
     session: String,
     transcript: PathBuf,
 }
 
 #[track_caller]
 fn asked_in_a_run_of_ours(config: &str) -> Asked {
-    let mut service = Service::new();
-    service.configure(config);
-    service.user_session(&json!([bash("ask-post 'First?' -w w"), {"text": "asked"}]));
-    service.api.on("User chose: alpha", json!([bash("ask-post 'Second, the walnut?'"), {"text": "asked again"}]));
-    service.watch();
-    service.answer("w", "alpha");
-    let status = service.wait_status("w", "asking again", |s| s["state"] == "pending" && s["question"] == "Second, the walnut?");
+    let mut world = ClaudeWorld::new();
+    world.configure(config);
+    world.user_session(&json!([bash("ask-post 'First?' -w w"), {"text": "asked"}]));
+    world.api.on("User chose: alpha", json!([bash("ask-post 'Second, the walnut?'"), {"text": "asked again"}]));
+    world.keep_watching();
+    world.answer("w", "alpha");
+    let status = world.wait_status("w", "asking again", |s| s["state"] == "pending" && s["question"] == "Second, the walnut?");
     let round = status["question_id"].as_str().expect("a round");
-    let session = service.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
+    let session = world.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
     assert_ne!(round, session);
-    assert!(service.launches()[0].args.contains(&format!("--session-id={session}")), "{:?}", service.launches());
-    let transcript = service.home.transcript(&session).expect("a transcript");
-    Asked { service, session, transcript }
+    assert!(world.launches()[0].args.contains(&format!("--session-id={session}")), "{:?}", world.launches());
+    let transcript = world.transcript_of(&session).expect("a transcript");
+    Asked { world, session, transcript }
 }
 
 #[track_caller]
-fn answered_and_delivered(service: &Service, answer: &str, result: &str) -> Value {
-    service.answer("w", answer);
-    service.wait_status("w", "delivered", |s| s["state"] == "delivered" && s["result"] == result)
+fn answered_and_delivered(world: &ClaudeWorld, answer: &str, result: &str) -> Value {
+    world.answer("w", answer);
+    world.wait_status("w", "delivered", |s| s["state"] == "delivered" && s["result"] == result)
 }
 
 #[test]
 fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stays_byte_for_byte() {
     for config in ["[relaunch]\nmode = 'resume'\n", ""] {
-        let Asked { service, session, transcript } = asked_in_a_run_of_ours(config);
+        let Asked { world, session, transcript } = asked_in_a_run_of_ours(config);
         let before = std::fs::read(&transcript).expect("its bytes");
-        service.api.on("User chose: beta", json!([{"text": "went on"}]));
-        let status = answered_and_delivered(&service, "beta", "went on");
+        world.api.on("User chose: beta", json!([{"text": "went on"}]));
+        let status = answered_and_delivered(&world, "beta", "went on");
 
         let fork = status["session_id"].as_str().expect("a session");
-        let launches = service.launches();
+        let launches = world.launches();
         assert_eq!(launches.len(), 2);
         let flags = format!("--resume={session} --fork-session --session-id={fork}");
         assert!(launches[1].args.contains(&flags), "{launches:#?}");
-        let requests = service.api.requests_with_text("User chose: beta");
+        let requests = world.api.requests_with_text("User chose: beta");
         assert_eq!(requests.len(), 1);
         assert_eq!(requests[0].session_id().as_deref(), Some(fork));
         let told = requests[0].model_text();
@@ -64,97 +64,97 @@ fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stay
 
 #[test]
 fn auto_starts_afresh_where_the_question_carries_a_checkpoint() {
-    let Asked { service, session, .. } = asked_in_a_run_of_ours("");
-    service.api.on(
+    let Asked { world, session, .. } = asked_in_a_run_of_ours("");
+    world.api.on(
         "User chose: beta",
         json!([bash("checkpoint save --step three --next-action 'ask the third'"), bash("ask-post 'Third?'"), {"text": "asked"}]),
     );
-    service.answer("w", "beta");
-    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Third?");
-    service.api.on("User chose: gamma", json!([{"text": "went on"}]));
-    answered_and_delivered(&service, "gamma", "went on");
-    let launches = service.launches();
+    world.answer("w", "beta");
+    world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Third?");
+    world.api.on("User chose: gamma", json!([{"text": "went on"}]));
+    answered_and_delivered(&world, "gamma", "went on");
+    let launches = world.launches();
     assert!(launches[1].args.contains(&format!("--resume={session} ")), "{launches:#?}");
     assert!(!launches[2].args.contains("--resume"), "{launches:#?}");
-    let told = service.api.requests_with_text("User chose: gamma")[0].model_text();
+    let told = world.api.requests_with_text("User chose: gamma")[0].model_text();
     assert!(told.contains("checkpoints/w.json") && !told.contains("alpha"), "{told}");
-    assert_eq!(service.notes("w"), [""; 0]);
+    assert_eq!(world.notes("w"), [""; 0]);
 }
 
 #[test]
 fn a_session_that_a_user_started_is_never_resumed_and_the_events_say_so() {
-    let mut service = Service::new();
-    service.configure("[relaunch]\nmode = 'resume'\n");
+    let mut world = ClaudeWorld::new();
+    world.configure("[relaunch]\nmode = 'resume'\n");
     // A Task-tool subagent's Bash sees the same session id as its main session's.
     let ask = "ask-post 'Which?' -w w";
     let agent = json!({"tool": "Task", "input": {"description": "asks", "subagent_type": "general-purpose", "run_in_background": false,
         "prompt": format!("@@{}", json!([bash(ask), {"text": "asked"}]))}});
-    let outcome = service.user_session(&json!([agent, {"text": "ended"}]));
+    let outcome = world.user_session(&json!([agent, {"text": "ended"}]));
     let main = outcome.result()["session_id"].as_str().expect("a session").to_owned();
-    assert_eq!(service.document("pending/w.json")["session_id"], main.as_str());
-    assert!(service.home.transcript(&main).is_some());
+    assert_eq!(world.document("pending/w.json")["session_id"], main.as_str());
+    assert!(world.transcript_of(&main).is_some());
 
-    service.api.on("User chose: alpha", json!([{"text": "went on"}]));
-    service.watch();
-    answered_and_delivered(&service, "alpha", "went on");
-    assert!(!service.launches()[0].args.contains("--resume"), "{:?}", service.launches());
-    assert_eq!(service.notes("w"), ["fresh instead of resume: the asker's session was not launched by askbox"]);
-    let told = service.api.requests_with_text("User chose: alpha")[0].model_text();
+    world.api.on("User chose: alpha", json!([{"text": "went on"}]));
+    world.keep_watching();
+    answered_and_delivered(&world, "alpha", "went on");
+    assert!(!world.launches()[0].args.contains("--resume"), "{:?}", world.launches());
+    assert_eq!(world.notes("w"), ["fresh instead of resume: the asker's session was not launched by askbox"]);
+    let told = world.api.requests_with_text("User chose: alpha")[0].model_text();
     assert!(told.contains("Resume workflow from checkpoint at (none was saved)."), "{told}");
 }
 
 #[test]
 fn a_session_whose_transcript_is_gone_is_not_resumed_and_the_events_say_so() {
-    let Asked { service, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
+    let Asked { world, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
     std::fs::remove_file(transcript).expect("it was there");
-    service.api.on("User chose: beta", json!([{"text": "went on"}]));
-    answered_and_delivered(&service, "beta", "went on");
-    assert!(!service.launches()[1].args.contains("--resume"), "{:?}", service.launches());
-    assert_eq!(service.notes("w"), [format!("fresh instead of resume: the transcript of session {session} is gone")]);
-    let told = service.api.requests_with_text("User chose: beta")[0].model_text();
+    world.api.on("User chose: beta", json!([{"text": "went on"}]));
+    answered_and_delivered(&world, "beta", "went on");
+    assert!(!world.launches()[1].args.contains("--resume"), "{:?}", world.launches());
+    assert_eq!(world.notes("w"), [format!("fresh instead of resume: the transcript of session {session} is gone")]);
+    let told = world.api.requests_with_text("User chose: beta")[0].model_text();
     assert!(told.contains("Resume workflow from checkpoint") && !told.contains("alpha"), "{told}");
 }
 
 #[test]
 fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fresh_prompt() {
-    let Asked { service, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
-    service.remove_claude();
-    service.answer("w", "beta");
-    service.wait_state("w", "parked");
+    let Asked { world, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
+    world.remove_claude();
+    world.answer("w", "beta");
+    world.wait_state("w", "parked");
     std::fs::remove_file(transcript).expect("it was there");
-    service.install_claude();
-    service.api.on("User chose: beta", json!([{"text": "went on"}]));
-    service.call("relaunch", &["retry", "w"]).ok();
-    let told = service.api.requests_with_text("User chose: beta")[0].model_text();
+    world.install_claude();
+    world.api.on("User chose: beta", json!([{"text": "went on"}]));
+    world.run("relaunch", &["retry", "w"]).ok();
+    let told = world.api.requests_with_text("User chose: beta")[0].model_text();
     assert!(told.contains("Resume workflow from checkpoint"), "{told}");
-    assert!(service.notes("w").contains(&format!("fresh instead of resume: the transcript of session {session} is gone")));
-    assert_eq!(service.status("w")["state"], "delivered");
+    assert!(world.notes("w").contains(&format!("fresh instead of resume: the transcript of session {session} is gone")));
+    assert_eq!(world.status("w")["state"], "delivered");
 }
 
 #[test]
 fn a_session_that_asked_for_another_workflow_is_forked_only_once_its_own_run_has_ended() {
-    let mut service = Service::new();
-    service.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(hold:*)']\n");
-    service.add_hold("hold");
-    service.watch_on_nothing();
-    service.ask("a", &["Begin?"]);
-    service.api.on("User chose: yes", json!([bash("ask-post 'Which?' -w b"), bash("hold"), {"text": "a is done"}]));
-    service.api.on("User chose: left", json!([{"text": "b is done"}]));
-    service.answer("a", "yes");
-    service.api.wait_for_text("QUESTION_POSTED:b", 1, LIMIT);
-    service.answer("b", "left");
-    let refused = service.call("relaunch", &["b"]);
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(hold:*)']\n");
+    world.add_hold("hold");
+    world.keep_watching_from_the_start();
+    world.ask("a", &["Begin?"]);
+    world.api.on("User chose: yes", json!([bash("ask-post 'Which?' -w b"), bash("hold"), {"text": "a is done"}]));
+    world.api.on("User chose: left", json!([{"text": "b is done"}]));
+    world.answer("a", "yes");
+    world.api.wait_for_text("QUESTION_POSTED:b", 1, LIMIT);
+    world.answer("b", "left");
+    let refused = world.run("relaunch", &["b"]);
     assert_eq!(refused.status.code(), Some(4), "{refused:?}");
     assert!(refused.stderr.contains("still works for a"), "{refused:?}");
-    assert_eq!(service.launches().len(), 1);
-    service.release("hold");
+    assert_eq!(world.launches().len(), 1);
+    world.release("hold");
     let released = Instant::now();
-    let status = service.wait_state("b", "delivered");
+    let status = world.wait_state("b", "delivered");
     assert!(released.elapsed() < LIMIT / 2, "nobody told the watcher: {:?}", released.elapsed());
     assert_eq!(status["result"], "b is done");
-    let asker = service.status("a")["session_id"].as_str().expect("a session").to_owned();
-    assert!(service.launches()[1].args.contains(&format!("--resume={asker} --fork-session")), "{:?}", service.launches());
-    let told = &service.api.requests_with_text("User chose: left")[0];
+    let asker = world.status("a")["session_id"].as_str().expect("a session").to_owned();
+    assert!(world.launches()[1].args.contains(&format!("--resume={asker} --fork-session")), "{:?}", world.launches());
+    let told = &world.api.requests_with_text("User chose: left")[0];
     assert_eq!(told.tool_results(), ["QUESTION_POSTED:b", "holding\nreleased"]);
     assert!(told.assistant_text().contains("a is done"), "{}", told.assistant_text());
 }

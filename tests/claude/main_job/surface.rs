@@ -1,28 +1,28 @@
 //! What a run may do, what it inherits, and the other ways in which an answer is handed over.
 
-use crate::support::claude::LIMIT;
-use crate::support::service::{Service, bash, signal};
+use crate::support::claude::bash;
+use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
 use serde_json::json;
 
 /// Proves that nothing else was launched: one more workflow goes the whole way, and then the launches are counted.
 #[track_caller]
-fn only_launched(service: &Service, times: usize) {
-    service.api.on("User chose: sentinel", json!([{"text": "sentinel"}]));
-    service.ask("sentinel", &["Sentinel?"]);
-    service.answer("sentinel", "sentinel");
-    service.wait_state("sentinel", "delivered");
-    let launches = service.launches();
+fn only_launched(world: &ClaudeWorld, times: usize) {
+    world.api.on("User chose: sentinel", json!([{"text": "sentinel"}]));
+    world.ask("sentinel", &["Sentinel?"]);
+    world.answer("sentinel", "sentinel");
+    world.wait_state("sentinel", "delivered");
+    let launches = world.launches();
     assert_eq!(launches.len(), times + 1, "{launches:#?}");
 }
 
 #[test]
 fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    service.ask("w", &["Begin?"]);
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
     let question = json!({"questions": [{"question": "Which DB?", "header": "DB", "multiSelect": false, "options": [
         {"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]}]});
-    let made = service.home.work().join("made");
+    let made = world.work().join("made");
     let steps = json!([
         bash("checkpoint save --step two --next-action three"),
         bash("touch made"),
@@ -31,22 +31,22 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
         bash("ask-post 'Which DB?' -o pg=Postgres -o sqlite=SQLite"),
         {"text": "asked"}
     ]);
-    service.api.on("User chose: yes", steps);
-    service.answer("w", "yes");
-    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Which DB?");
-    let closed = service.files("closed");
+    world.api.on("User chose: yes", steps);
+    world.answer("w", "yes");
+    world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Which DB?");
+    let closed = world.names("closed");
     assert_eq!(closed.len(), 1);
-    assert_eq!(service.document(&format!("closed/{}", closed[0]))["closed"]["state"], "delivered");
+    assert_eq!(world.document(&format!("closed/{}", closed[0]))["closed"]["state"], "delivered");
 
-    let results = service.api.turns().pop().expect("a turn").tool_results();
-    assert_eq!(service.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
+    let results = world.api.turns().pop().expect("a turn").tool_results();
+    assert_eq!(world.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
     let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
     assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
     assert!(results[3].contains("Ask with `ask-post -w w \"QUESTION\""), "{results:?}");
     assert_eq!(results[4], "QUESTION_POSTED:w");
     assert!(!made.exists());
     let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");
-    let events = std::fs::read_to_string(service.mailbox().join(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
+    let events = std::fs::read_to_string(world.in_mailbox(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
     let denied: Vec<&str> = events.lines().filter(|l| l.contains(r#""type":"permission""#)).collect();
     assert_eq!(denied.len(), 3, "{denied:#?}");
     assert!(denied.iter().all(|l| l.contains(r#""decision":"deny""#)));
@@ -55,11 +55,11 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
 
 #[test]
 fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do() {
-    let mut service = Service::new();
-    service.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
-    service.home.add_script("show-env", "env -0 > env.txt");
-    std::fs::create_dir_all(service.mailbox()).expect("a folder");
-    std::fs::set_permissions(service.mailbox(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
+    world.add_script("show-env", "env -0 > env.txt");
+    std::fs::create_dir_all(world.mailbox()).expect("a folder");
+    std::fs::set_permissions(world.mailbox(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
     let outer = [
         ("CLAUDECODE", "1"),
         ("CLAUDE_CODE_SESSION_ID", "0b0d3a4e-0000-4000-8000-00000000000f"),
@@ -70,18 +70,18 @@ fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do()
         ("ASKBOX_WORKFLOW_ID", "outer"),
         ("WORKFLOW_ID", "outer"),
     ];
-    service.watch_with(&outer);
-    service.ask("w", &["Begin?"]);
-    service.api.on("User chose: yes", json!([bash("show-env"), {"text": "shown"}]));
-    service.answer("w", "yes");
-    let status = service.wait_state("w", "delivered");
+    world.keep_watching_with(&outer);
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: yes", json!([bash("show-env"), {"text": "shown"}]));
+    world.answer("w", "yes");
+    let status = world.wait_state("w", "delivered");
     let session = status["session_id"].as_str().expect("a session");
 
-    let launch = &service.launches()[0];
+    let launch = &world.launches()[0];
     for name in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_EFFORT", "AI_AGENT"] {
         assert_eq!(launch.var(name), None, "{name}");
     }
-    let config = service.home.config().display().to_string();
+    let config = world.claude_config().display().to_string();
     let expected = [
         ("ANTHROPIC_API_KEY", "dummy"),
         ("CLAUDE_CONFIG_DIR", &config),
@@ -93,7 +93,7 @@ fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do()
     for (name, value) in expected {
         assert_eq!(launch.var(name), Some(value), "{name}");
     }
-    let bash_env = std::fs::read_to_string(service.home.work().join("env.txt")).expect("the tool ran");
+    let bash_env = std::fs::read_to_string(world.work().join("env.txt")).expect("the tool ran");
     let has = |line: &str| bash_env.split('\0').any(|l| l == line);
     assert!(has("ANTHROPIC_API_KEY=dummy") && has(&format!("CLAUDE_CODE_SESSION_ID={session}")), "{bash_env}");
     assert!(!bash_env.contains("outer") && !bash_env.contains("4711"), "{bash_env}");
@@ -101,83 +101,83 @@ fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do()
 
 #[test]
 fn relaunch_with_an_id_runs_the_answer_in_the_foreground() {
-    let service = Service::new();
-    service.ask("w", &["Begin?"]);
-    let early = service.call("relaunch", &["w"]);
+    let world = ClaudeWorld::new();
+    world.ask("w", &["Begin?"]);
+    let early = world.run("relaunch", &["w"]);
     assert_eq!(early.status.code(), Some(6), "{early:?}");
-    service.api.on("User chose: yes", json!([bash("checkpoint path w"), {"text": "all done"}]));
-    service.answer("w", "yes");
-    let ran = service.call("relaunch", &["w"]).ok();
+    world.api.on("User chose: yes", json!([bash("checkpoint path w"), {"text": "all done"}]));
+    world.answer("w", "yes");
+    let ran = world.run("relaunch", &["w"]).ok();
     assert!(ran.stdout.contains("all done") && ran.stdout.contains("checkpoint path w"), "{ran:?}");
-    assert_eq!(service.status("w")["state"], "delivered");
-    let again = service.call("relaunch", &["w"]);
+    assert_eq!(world.status("w")["state"], "delivered");
+    let again = world.run("relaunch", &["w"]);
     assert_eq!(again.status.code(), Some(4), "{again:?}");
-    assert_eq!(service.launches().len(), 1);
+    assert_eq!(world.launches().len(), 1);
 }
 
 #[test]
 fn relaunch_prompt_hands_the_answer_to_a_main_agent_and_nobody_is_launched() {
-    let mut service = Service::new();
-    service.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
-    service.answer("w", "now");
-    let prompt = service.call("relaunch", &["prompt", "w"]).ok().stdout;
+    let mut world = ClaudeWorld::new();
+    world.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
+    world.answer("w", "now");
+    let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
     assert!(prompt.starts_with("Resume workflow from checkpoint") && prompt.contains("User chose: now (At once)"), "{prompt}");
-    assert_eq!(service.status("w")["state"], "delivered");
-    assert_eq!(service.call("relaunch", &["prompt", "w"]).status.code(), Some(4));
-    service.watch();
-    only_launched(&service, 0);
+    assert_eq!(world.status("w")["state"], "delivered");
+    assert_eq!(world.run("relaunch", &["prompt", "w"]).status.code(), Some(4));
+    world.keep_watching();
+    only_launched(&world, 0);
 }
 
 #[test]
 fn an_asker_that_waits_gets_the_answer_itself_and_nobody_is_launched() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            service.wait_state("w", "pending");
+            world.wait_state("w", "pending");
             // The asker sleeps while the answer comes and the watcher looks: still nobody takes it away.
-            let asker = service.processes("--wait 50s");
-            asker.iter().for_each(|pid| signal(*pid, "STOP"));
-            service.answer("w", "left");
-            only_launched(&service, 0);
-            assert_eq!(service.status("w")["state"], "answered");
-            asker.iter().for_each(|pid| signal(*pid, "CONT"));
+            let asker = world.processes("--wait 50s");
+            asker.iter().for_each(|pid| signal(*pid, Signal::STOP));
+            world.answer("w", "left");
+            only_launched(&world, 0);
+            assert_eq!(world.status("w")["state"], "answered");
+            asker.iter().for_each(|pid| signal(*pid, Signal::CONT));
         });
-        let outcome = service.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
+        let outcome = world.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
         assert_eq!(outcome.result()["result"], "went left");
     });
-    assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
-    assert_eq!(service.status("w")["state"], "delivered");
-    assert_eq!(service.launches().len(), 1, "only the sentinel");
+    assert_eq!(world.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", world.describe("w"));
+    assert_eq!(world.status("w")["state"], "delivered");
+    assert_eq!(world.launches().len(), 1, "only the sentinel");
 }
 
 #[test]
 fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
-    let mut service = Service::new();
-    service.watch_on_nothing();
-    service.ask("w", &["Begin?"]);
-    service.api.on("User chose: yes", json!([bash("ask-post 'Left or right?' --wait 50s"), {"text": "went left"}]));
-    service.answer("w", "yes");
-    service.api.wait_for_text("User chose: yes", 1, LIMIT);
-    service.wait_status("w", "asking", |_| service.files("pending") == ["w.json"]);
-    service.answer("w", "left");
-    service.wait_status("w", "over", |s| s["state"] == "delivered" && service.files("running").is_empty());
-    assert_eq!(service.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", service.describe("w"));
-    assert_eq!(service.files("closed").len(), 2);
-    only_launched(&service, 1);
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: yes", json!([bash("ask-post 'Left or right?' --wait 50s"), {"text": "went left"}]));
+    world.answer("w", "yes");
+    world.api.wait_for_text("User chose: yes", 1, LIMIT);
+    world.wait_status("w", "asking", |_| world.names("pending") == ["w.json"]);
+    world.answer("w", "left");
+    world.wait_status("w", "over", |s| s["state"] == "delivered" && world.names("running").is_empty());
+    assert_eq!(world.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", world.describe("w"));
+    assert_eq!(world.names("closed").len(), 2);
+    only_launched(&world, 1);
 }
 
 #[test]
 fn relaunch_prompt_says_all_that_a_new_agent_needs_even_where_a_session_could_be_forked() {
-    let mut service = Service::new();
-    service.configure("[relaunch]\nmode = 'resume'\n");
-    service.watch_on_nothing();
-    service.ask("w", &["Begin?"]);
-    service.api.on("User chose: yes", json!([bash("checkpoint save --step two"), bash("ask-post 'Left or right?'"), {"text": "asked"}]));
-    service.answer("w", "yes");
-    service.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Left or right?");
-    service.stop_watching();
-    service.answer("w", "left");
-    let prompt = service.call("relaunch", &["prompt", "w"]).ok().stdout;
+    let mut world = ClaudeWorld::new();
+    world.configure("[relaunch]\nmode = 'resume'\n");
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: yes", json!([bash("checkpoint save --step two"), bash("ask-post 'Left or right?'"), {"text": "asked"}]));
+    world.answer("w", "yes");
+    world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Left or right?");
+    world.stop_watching();
+    world.answer("w", "left");
+    let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
     assert!(prompt.starts_with("Resume workflow from checkpoint at /") && prompt.contains("User chose: left"), "{prompt}");
 }

@@ -1,24 +1,25 @@
 //! The first rung: the tool in flight finishes and the turn ends right behind it.
 
 use super::*;
+use crate::support::claude::bash;
 use serde_json::json;
 
 #[test]
 fn a_tool_that_writes_a_file_in_20_steps_finishes_it_and_the_same_session_goes_on_from_there() {
-    let service = service();
-    add_writer(&service);
-    let notes = service.home.work().join("notes.txt");
+    let world = world();
+    add_writer(&world);
+    let notes = world.work().join("notes.txt");
     let steps = json!([
         {"tool": "Write", "input": {"file_path": notes, "content": "x"}},
         {"text": "Now the twenty steps.", "tool": "Bash", "input": {"command": "write-steps"}},
         bash("touch never"),
         {"text": "never said"}
     ]);
-    let run = start(&service, "w", &steps);
-    wait_gate(&service, "begun");
-    let said = stop(&service, "w", &[]);
+    let run = start(&world, "w", &steps);
+    wait_gate(&world, "begun");
+    let said = stop(&world, "w", &[]);
     assert!(said.stdout.contains("go on with: relaunch w"), "{said:?}");
-    assert_eq!(written(&service), 20);
+    assert_eq!(written(&world), 20);
     let (outcome, events) = run.wait_end();
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     assert_eq!(rungs(&events), ["boundary"]);
@@ -34,85 +35,85 @@ fn a_tool_that_writes_a_file_in_20_steps_finishes_it_and_the_same_session_goes_o
     assert_eq!((&calls[1]["name"], &calls[1]["is_error"]), (&json!("Bash"), &json!(false)));
     assert!(calls[1]["text"].as_str().expect("a result").contains("all written"), "{last:#}");
     let session = last["session_id"].as_str().expect("a session").to_owned();
-    assert_eq!(service.status("w")["state"], "interrupted");
-    assert_eq!(alive(&service, &groups(&service)), [""; 0]);
+    assert_eq!(world.status("w")["state"], "interrupted");
+    assert_eq!(alive(&world, &groups(&world)), [""; 0]);
     // No request followed the tool's end.
-    assert_eq!(service.api.turns().len(), 2);
+    assert_eq!(world.api.turns().len(), 2);
 
-    let told = continues(&service, "w", &session, json!([bash("echo third"), {"text": "done"}]));
+    let told = continues(&world, "w", &session, json!([bash("echo third"), {"text": "done"}]));
     assert!(told.tool_results().iter().any(|r| r.contains("all written")), "{:?}", told.tool_results());
-    assert_eq!(written(&service), 20);
-    assert!(!service.home.work().join("never").exists());
+    assert_eq!(written(&world), 20);
+    assert!(!world.work().join("never").exists());
 }
 
 #[test]
 fn of_parallel_calls_the_one_in_flight_finishes_and_the_next_is_refused() {
-    let service = service();
-    add_writer(&service);
+    let world = world();
+    add_writer(&world);
     let second = json!({"tool": "Bash", "input": {"command": "touch second"}});
-    let run = start(&service, "w", &json!([{"tools": [write_steps(), second]}, {"text": "never"}]));
-    wait_gate(&service, "begun");
-    stop(&service, "w", &[]);
+    let run = start(&world, "w", &json!([{"tools": [write_steps(), second]}, {"text": "never"}]));
+    wait_gate(&world, "begun");
+    stop(&world, "w", &[]);
     let (_, events) = run.wait_end();
     let last = interrupted(&events);
-    assert_eq!((written(&service), rungs(&events)), (20, vec!["boundary".to_owned()]), "{events:#?}");
+    assert_eq!((written(&world), rungs(&events)), (20, vec!["boundary".to_owned()]), "{events:#?}");
     assert_eq!(last["tool_calls"][0]["is_error"], false, "{last:#}");
-    if !service.home.work().join("second").exists() {
+    if !world.work().join("second").exists() {
         assert_eq!(last["tool_calls"][1]["is_error"], true, "{last:#}");
         assert!(last["tool_calls"][1]["text"].as_str().expect("words").contains("This run is being stopped"), "{last:#}");
     }
-    assert_eq!(service.api.turns().len(), 1);
+    assert_eq!(world.api.turns().len(), 1);
 }
 
 #[test]
 fn a_subagent_is_stopped_behind_its_tool_as_well() {
-    let service = service();
-    add_writer(&service);
+    let world = world();
+    add_writer(&world);
     let inner = json!([write_steps(), bash("touch never"), {"text": "inner end"}]);
     let agent = json!({"tool": "Task", "input": {"description": "writes", "subagent_type": "general-purpose", "run_in_background": false,
         "prompt": format!("@@{inner}")}});
-    let run = start(&service, "w", &json!([agent, bash("touch outer"), {"text": "outer end"}]));
-    wait_gate(&service, "begun");
-    stop(&service, "w", &[]);
+    let run = start(&world, "w", &json!([agent, bash("touch outer"), {"text": "outer end"}]));
+    wait_gate(&world, "begun");
+    stop(&world, "w", &[]);
     let (_, events) = run.wait_end();
     interrupted(&events);
-    assert_eq!((written(&service), rungs(&events)), (20, vec!["boundary".to_owned()]), "{events:#?}");
+    assert_eq!((written(&world), rungs(&events)), (20, vec!["boundary".to_owned()]), "{events:#?}");
     for name in ["never", "outer"] {
-        assert!(!service.home.work().join(name).exists(), "{name}");
+        assert!(!world.work().join(name).exists(), "{name}");
     }
-    assert_eq!(service.status("w")["state"], "interrupted");
+    assert_eq!(world.status("w")["state"], "interrupted");
 }
 
 #[test]
 fn with_report_it_is_asked_what_it_has_and_the_report_is_in_the_last_event() {
-    let service = service();
-    add_writer(&service);
-    service.api.on("You have been stopped.", json!([{"text": "I wrote out.txt; the rest is open."}]));
+    let world = world();
+    add_writer(&world);
+    world.api.on("You have been stopped.", json!([{"text": "I wrote out.txt; the rest is open."}]));
     let run =
-        start(&service, "w", &json!([{"text": "Twenty steps.", "tool": "Bash", "input": {"command": "write-steps"}}, {"text": "never"}]));
-    wait_gate(&service, "begun");
-    let said = stop(&service, "w", &["--report", "--json"]);
+        start(&world, "w", &json!([{"text": "Twenty steps.", "tool": "Bash", "input": {"command": "write-steps"}}, {"text": "never"}]));
+    wait_gate(&world, "begun");
+    let said = stop(&world, "w", &["--report", "--json"]);
     let (_, events) = run.wait_end();
     let last = interrupted(&events);
     assert_eq!(said.events(), std::slice::from_ref(&last));
     assert_eq!(last["report"], "I wrote out.txt; the rest is open.");
     assert!(last["text"].as_str().expect("words").contains("Twenty steps."), "{last:#}");
-    assert_eq!(written(&service), 20);
-    assert_eq!(service.api.turns().len(), 2);
+    assert_eq!(written(&world), 20);
+    assert_eq!(world.api.turns().len(), 2);
     let session = last["session_id"].as_str().expect("a session").to_owned();
-    continues(&service, "w", &session, json!([{"text": "done"}]));
+    continues(&world, "w", &session, json!([{"text": "done"}]));
 }
 
 #[test]
 fn an_agent_that_calls_a_tool_instead_of_reporting_is_refused_and_ended() {
-    let service = service();
-    add_writer(&service);
-    service.api.on("You have been stopped.", json!([bash("touch never"), {"text": "never"}]));
-    let run = start(&service, "w", &json!([write_steps(), {"text": "never"}]));
-    wait_gate(&service, "begun");
-    stop(&service, "w", &["--report"]);
+    let world = world();
+    add_writer(&world);
+    world.api.on("You have been stopped.", json!([bash("touch never"), {"text": "never"}]));
+    let run = start(&world, "w", &json!([write_steps(), {"text": "never"}]));
+    wait_gate(&world, "begun");
+    stop(&world, "w", &["--report"]);
     let (_, events) = run.wait_end();
     assert_eq!(interrupted(&events)["report"], Value::Null);
-    assert_eq!(service.status("w")["state"], "interrupted");
-    assert!(!service.home.work().join("never").exists());
+    assert_eq!(world.status("w")["state"], "interrupted");
+    assert!(!world.work().join("never").exists());
 }

@@ -1,51 +1,53 @@
 //! The last rungs: a tool that takes too long is taken along, and nothing lives on.
 
 use super::*;
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
 use serde_json::json;
 
 #[track_caller]
-fn stopped_with(args: &[&str]) -> (Service, Vec<Value>) {
-    let service = service();
-    add_sleeper(&service);
-    let run = start(&service, "w", &json!([{"text": "Sleeping.", "tool": "Bash", "input": {"command": "sleep-long"}}, {"text": "never"}]));
-    wait_gate(&service, "begun");
-    let groups = groups(&service);
-    assert!(alive(&service, &groups).len() >= 4, "{:?}", alive(&service, &groups));
-    stop(&service, "w", args);
-    assert_eq!(alive(&service, &groups), [""; 0]);
+fn stopped_with(args: &[&str]) -> (ClaudeWorld, Vec<Value>) {
+    let world = world();
+    add_sleeper(&world);
+    let run = start(&world, "w", &json!([{"text": "Sleeping.", "tool": "Bash", "input": {"command": "sleep-long"}}, {"text": "never"}]));
+    wait_gate(&world, "begun");
+    let groups = groups(&world);
+    assert!(alive(&world, &groups).len() >= 4, "{:?}", alive(&world, &groups));
+    stop(&world, "w", args);
+    assert_eq!(alive(&world, &groups), [""; 0]);
     let (_, events) = run.wait_end();
-    (service, events)
+    (world, events)
 }
 
 #[test]
 fn now_has_no_patience_with_a_tool_and_nothing_of_it_lives_on() {
-    let (service, events) = stopped_with(&["--now"]);
+    let (world, events) = stopped_with(&["--now"]);
     assert_eq!(rungs(&events), ["SIGTERM"], "{events:#?}");
     let last = interrupted(&events);
     assert!(last["text"].as_str().expect("a text").contains("Sleeping."), "{last:#}");
-    assert_eq!(service.status("w")["state"], "interrupted");
+    assert_eq!(world.status("w")["state"], "interrupted");
     let session = last["session_id"].as_str().expect("a session").to_owned();
-    continues(&service, "w", &session, json!([{"text": "done"}]));
+    continues(&world, "w", &session, json!([{"text": "done"}]));
 }
 
 #[test]
 fn after_the_grace_a_tool_is_taken_along_and_nothing_of_it_lives_on() {
-    let (service, events) = stopped_with(&["--grace", "1s"]);
+    let (world, events) = stopped_with(&["--grace", "1s"]);
     assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");
     let session = interrupted(&events)["session_id"].as_str().expect("a session").to_owned();
-    continues(&service, "w", &session, json!([{"text": "done"}]));
+    continues(&world, "w", &session, json!([{"text": "done"}]));
 }
 
 #[test]
 fn a_second_stop_that_is_impatient_hurries_the_first() {
-    let service = service();
-    add_sleeper(&service);
-    let mut run = start(&service, "w", &json!([bash("sleep-long"), {"text": "never"}]));
-    wait_gate(&service, "begun");
-    let mut first = service.program("relaunch");
+    let world = world();
+    add_sleeper(&world);
+    let mut run = start(&world, "w", &json!([bash("sleep-long"), {"text": "never"}]));
+    wait_gate(&world, "begun");
+    let mut first = world.command("relaunch");
     let mut first = silent(first.args(["stop", "w", "--grace", "10m"])).spawn().expect("it starts");
     run.expect("the first rung", |e| e["text"].as_str().is_some_and(|t| t.starts_with("ladder: boundary")));
-    stop(&service, "w", &["--now"]);
+    stop(&world, "w", &["--now"]);
     assert!(first.wait().expect("its status").success());
     let (_, events) = run.wait_end();
     assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");

@@ -9,52 +9,51 @@ mod seeing;
 mod supervised;
 mod words;
 
+use crate::support::claude::api::Request;
+use crate::support::claude::bash;
+use crate::support::claude::live::Live;
+use crate::support::{ClaudeWorld, LIMIT, Outcome};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
-use crate::support::api::Request;
-use crate::support::claude::{LIMIT, Outcome};
-use crate::support::live::Live;
-use crate::support::service::{Service, bash};
-
 /// A service whose agent may use its tools.
 #[track_caller]
-fn service() -> Service {
+fn world() -> ClaudeWorld {
     service_with("")
 }
 
 /// The same with more lines in the configuration.
 #[track_caller]
-fn service_with(config: &str) -> Service {
-    let service = Service::new();
-    service.configure(&format!("[runner.claude]\nallowed_tools = ['Bash', 'Write', 'Task']\n{config}"));
-    service
+fn service_with(config: &str) -> ClaudeWorld {
+    let world = ClaudeWorld::new();
+    world.configure(&format!("[runner.claude]\nallowed_tools = ['Bash', 'Write', 'Task']\n{config}"));
+    world
 }
 
 /// `relaunch run --stream` on a task of these steps, its events as they come.
 #[track_caller]
-fn start(service: &Service, id: &str, steps: &Value) -> Live {
-    Live::spawn(task(service, id, steps))
+fn start(world: &ClaudeWorld, id: &str, steps: &Value) -> Live {
+    Live::spawn(task(world, id, steps))
 }
 
-fn task(service: &Service, id: &str, steps: &Value) -> Command {
-    let file = service.home.work().join(format!("../{id}.md"));
+fn task(world: &ClaudeWorld, id: &str, steps: &Value) -> Command {
+    let file = world.path(format!("{id}.md"));
     std::fs::write(&file, format!("The task of the walnut. @@{steps}")).expect("a file");
-    let mut command = service.program("relaunch");
+    let mut command = world.command("relaunch");
     command.args(["run", "--stream", "-w", id]).arg(file);
     command
 }
 
 /// A program that writes `out.txt` in 20 steps, a tenth of a second apart, and says when it has begun.
-fn add_writer(service: &Service) {
-    add_gate(service, "begun");
-    service.home.add_script(
+fn add_writer(world: &ClaudeWorld) {
+    add_gate(world, "begun");
+    world.add_script(
         "write-steps",
         &format!(
             "echo 1 > out.txt; echo go > '{}'; i=2; while [ $i -le 20 ]; do sleep 0.1; echo $i >> out.txt; i=$((i+1)); done; echo all written",
-            gate(service, "begun").display()
+            gate(world, "begun").display()
         ),
     );
 }
@@ -64,37 +63,37 @@ fn write_steps() -> Value {
 }
 
 /// The lines of the file that it writes.
-fn written(service: &Service) -> usize {
-    std::fs::read_to_string(service.home.work().join("out.txt")).unwrap_or_default().lines().count()
+fn written(world: &ClaudeWorld) -> usize {
+    std::fs::read_to_string(world.work().join("out.txt")).unwrap_or_default().lines().count()
 }
 
 /// A program that says that it has begun, and then takes a minute, with a child in a session of its own.
-fn add_sleeper(service: &Service) {
-    add_gate(service, "begun");
-    let gate = gate(service, "begun");
-    service.home.add_script("sleep-long", &format!("setsid sleep 61 & sleep 60 & echo go > '{}'; wait", gate.display()));
+fn add_sleeper(world: &ClaudeWorld) {
+    add_gate(world, "begun");
+    let gate = gate(world, "begun");
+    world.add_script("sleep-long", &format!("setsid sleep 61 & sleep 60 & echo go > '{}'; wait", gate.display()));
 }
 
-fn gate(service: &Service, name: &str) -> std::path::PathBuf {
-    service.home.home().join(format!("{name}.gate"))
+fn gate(world: &ClaudeWorld, name: &str) -> std::path::PathBuf {
+    world.home().join(format!("{name}.gate"))
 }
 
-fn add_gate(service: &Service, name: &str) {
-    assert!(Command::new("mkfifo").arg(gate(service, name)).status().expect("mkfifo").success());
+fn add_gate(world: &ClaudeWorld, name: &str) {
+    assert!(Command::new("mkfifo").arg(gate(world, name)).status().expect("mkfifo").success());
 }
 
 /// Waits until somebody writes to the gate.
 #[track_caller]
-fn wait_gate(service: &Service, name: &str) {
-    let (path, (sender, receiver)) = (gate(service, name), channel());
+fn wait_gate(world: &ClaudeWorld, name: &str) {
+    let (path, (sender, receiver)) = (gate(world, name), channel());
     std::thread::spawn(move || sender.send(std::fs::read(path)));
     receiver.recv_timeout(LIMIT).expect("the tool begins").expect("the gate opens");
 }
 
 /// `relaunch stop`, to its end.
 #[track_caller]
-fn stop(service: &Service, id: &str, args: &[&str]) -> Outcome {
-    service.call("relaunch", &[&["stop", id], args].concat()).ok()
+fn stop(world: &ClaudeWorld, id: &str, args: &[&str]) -> Outcome {
+    world.run("relaunch", &[&["stop", id], args].concat()).ok()
 }
 
 /// The last event, which must be `interrupted`.
@@ -112,11 +111,11 @@ fn rungs(events: &[Value]) -> Vec<String> {
 }
 
 /// Processes that carry `ASKBOX_RUN` of this service's runs, or lie in one of these process groups.
-fn alive(service: &Service, groups: &[u32]) -> Vec<String> {
-    let mailbox = format!("ASKBOX_DIR={}", service.mailbox().display());
+fn alive(world: &ClaudeWorld, groups: &[i32]) -> Vec<String> {
+    let mailbox = format!("ASKBOX_DIR={}", world.mailbox().display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("proc").flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };
         let read = |name: &str| String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned();
         let environ = read("environ");
         let of_run = environ.split('\0').any(|v| v.starts_with("ASKBOX_RUN=")) && environ.split('\0').any(|v| v == mailbox);
@@ -131,30 +130,30 @@ fn alive(service: &Service, groups: &[u32]) -> Vec<String> {
 }
 
 /// The process groups of all agents that were launched, and of what they run now.
-fn groups(service: &Service) -> Vec<u32> {
-    let mut groups: Vec<u32> = service.launches().iter().map(|l| l.pid).collect();
+fn groups(world: &ClaudeWorld) -> Vec<i32> {
+    let mut groups: Vec<i32> = world.launches().iter().map(|l| l.pid).collect();
     for name in ["sleep-long", "sleep 6", "write-steps"] {
-        groups.extend(service.processes(name));
+        groups.extend(world.processes(name));
     }
     groups
 }
 
 /// Continues a stopped workflow with these steps, and checks that it is the same session, told nothing twice.
 #[track_caller]
-fn continues(service: &Service, id: &str, session: &str, steps: Value) -> Request {
-    let launches = service.launches().len();
-    service.api.on("Continue where you left off", steps);
-    let ran = service.call("relaunch", &["--json", id]).ok();
+fn continues(world: &ClaudeWorld, id: &str, session: &str, steps: Value) -> Request {
+    let launches = world.launches().len();
+    world.api.on("Continue where you left off", steps);
+    let ran = world.run("relaunch", &["--json", id]).ok();
     assert_eq!(ran.events().last().expect("events")["type"], "result", "{ran:?}");
-    let all = service.launches();
+    let all = world.launches();
     assert_eq!(all.len(), launches + 1);
     assert!(all[launches].args.contains(&format!("--resume={session}")), "{all:#?}");
-    let told = service.api.requests_with_text("Continue where you left off").remove(0);
+    let told = world.api.requests_with_text("Continue where you left off").remove(0);
     let text = told.model_text();
     assert_eq!(text.matches("The task of the walnut.").count(), 1, "{text}");
     assert_eq!(text.matches("Continue where you left off").count(), 1, "{text}");
     assert_eq!(told.session_id().as_deref(), Some(session));
-    let status = service.status(id);
+    let status = world.status(id);
     assert_eq!((&status["state"], &status["session_id"]), (&"delivered".into(), &session.into()), "{status:#}");
     told
 }

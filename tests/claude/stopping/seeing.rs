@@ -1,56 +1,57 @@
 //! What a run does right now can be told: working, throttled, silent.
 
 use super::*;
-use crate::support::service::signal;
+use crate::support::claude::bash;
+use crate::support::{LIMIT, Signal, program, signal};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::Read;
 
 #[test]
 fn a_stalled_stream_is_shown_as_silent() {
-    let service = service_with("[limits]\nsilent_after = '1s'\n");
-    let mut run = start(&service, "w", &json!([{"stall": true, "text": "half a"}]));
+    let world = service_with("[limits]\nsilent_after = '1s'\n");
+    let mut run = start(&world, "w", &json!([{"stall": true, "text": "half a"}]));
     let silent = run.expect_type("silent");
     assert!(silent["seconds"].as_u64().is_some_and(|s| s >= 1), "{silent}");
-    let status = service.status("w");
+    let status = world.status("w");
     assert_eq!(status["state"], "running");
     assert_eq!(status["live"]["doing"], "silent", "{status:#}");
     assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("silent ")), "{status:#}");
-    stop(&service, "w", &[]);
+    stop(&world, "w", &[]);
 }
 
 #[test]
 fn an_overloaded_api_is_shown_as_throttled_and_the_run_ends_delivered() {
-    let service = service();
-    let mut run = start(&service, "w", &json!([{"status": 529, "times": 3}, {"text": "done"}]));
+    let world = world();
+    let mut run = start(&world, "w", &json!([{"status": 529, "times": 3}, {"text": "done"}]));
     let throttled = run.expect_type("throttled");
     assert_eq!((&throttled["status"], &throttled["retry"]), (&json!(529), &json!(1)), "{throttled}");
-    let status = service.status("w");
+    let status = world.status("w");
     assert_eq!(status["live"]["doing"], "throttled", "{status:#}");
     assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("throttled(529, retry ")), "{status:#}");
     let (outcome, events) = run.wait_end();
     assert!(outcome.status.success(), "{outcome:?} {events:#?}");
     assert_eq!(events.iter().filter(|e| e["type"] == "throttled").count(), 3);
-    assert_eq!(service.status("w")["state"], "delivered");
-    assert_eq!(service.launches().len(), 1);
+    assert_eq!(world.status("w")["state"], "delivered");
+    assert_eq!(world.launches().len(), 1);
 }
 
 #[test]
 fn status_tells_tool_turns_tokens_cost_and_last_words_of_a_live_run() {
-    let service = service();
-    service.add_hold("hold");
-    let mut run = start(&service, "w", &json!([{"text": "I hold on.", "tool": "Bash", "input": {"command": "hold"}}, {"text": "done"}]));
+    let world = world();
+    world.add_hold("hold");
+    let mut run = start(&world, "w", &json!([{"text": "I hold on.", "tool": "Bash", "input": {"command": "hold"}}, {"text": "done"}]));
     run.expect_type("tool_call");
-    let status = service.status("w");
+    let status = world.status("w");
     assert_eq!((&status["state"], &status["live"]["doing"]), (&json!("running"), &json!("tool")), "{status:#}");
     assert_eq!((&status["live"]["tool"], &status["live"]["last_words"]), (&json!("Bash"), &json!("I hold on.")), "{status:#}");
-    let table = service.call("relaunch", &["status"]).ok().stdout;
+    let table = world.run("relaunch", &["status"]).ok().stdout;
     assert!(table.contains("tool:Bash (") && table.contains("I hold on."), "{table}");
-    let one = service.call("relaunch", &["status", "w"]).ok().stdout;
+    let one = world.run("relaunch", &["status", "w"]).ok().stdout;
     assert!(one.contains("tool:Bash (") && one.contains("I hold on."), "{one}");
-    service.release("hold");
+    world.release("hold");
     run.wait_end();
-    let status = service.status("w");
+    let status = world.status("w");
     let live = &status["live"];
     assert_eq!((&live["doing"], &live["turns"], &live["last_words"]), (&json!("finished"), &json!(2), &json!("done")), "{status:#}");
     assert_eq!((&live["tokens"]["input"], &live["tokens"]["output"]), (&json!(2000), &json!(200)), "{status:#}");
@@ -59,18 +60,18 @@ fn status_tells_tool_turns_tokens_cost_and_last_words_of_a_live_run() {
 
 #[test]
 fn a_followed_status_tells_programs_every_change_once() {
-    let service = service();
-    service.add_hold("hold");
-    let mut run = start(&service, "w", &json!([bash("hold"), {"text": "done"}]));
+    let world = world();
+    world.add_hold("hold");
+    let mut run = start(&world, "w", &json!([bash("hold"), {"text": "done"}]));
     run.expect_type("tool_call");
-    let mut command = service.program("relaunch");
+    let mut command = world.command("relaunch");
     command.args(["status", "-f", "--json"]);
     let mut status = Live::spawn(command);
     status.expect("the tool", |s| s["live"]["doing"] == "tool");
-    service.release("hold");
+    world.release("hold");
     let last = status.expect("the end", |s| s["state"] == "delivered");
     assert_eq!(last["workflow_id"], "w");
-    signal(status.pid(), "INT");
+    signal(status.pid(), Signal::INT);
     let (outcome, seen) = status.wait_end();
     assert!(outcome.status.success(), "{outcome:?}");
     assert_eq!(seen.iter().filter(|s| s["state"] == "delivered").count(), 1, "{seen:#?}");
@@ -79,18 +80,13 @@ fn a_followed_status_tells_programs_every_change_once() {
 
 #[test]
 fn the_view_on_a_terminal_goes_on_by_itself_and_gives_the_terminal_back() {
-    let service = service();
-    service.add_hold("hold");
-    let mut run = start(&service, "w", &json!([bash("hold"), {"text": "done"}]));
+    let world = world();
+    world.add_hold("hold");
+    let mut run = start(&world, "w", &json!([bash("hold"), {"text": "done"}]));
     run.expect_type("tool_call");
-    let relaunch = service.program("relaunch");
-    let mut command = Command::new("script");
-    command.args(["-qfec", &format!("'{}' status -f", relaunch.get_program().display()), "/dev/null"]);
-    command.env_clear().current_dir(service.home.work()).stdin(Stdio::null()).stdout(Stdio::piped());
-    for (name, value) in relaunch.get_envs() {
-        command.env(name, value.expect("set"));
-    }
-    let mut child = command.spawn().expect("script starts");
+    let mut command = world.any_command("script");
+    command.args(["-qfec", &format!("'{}' status -f", program("relaunch")), "/dev/null"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("script starts");
     let mut out = child.stdout.take().expect("piped");
     let (sender, pieces) = channel();
     std::thread::spawn(move || {
@@ -110,9 +106,9 @@ fn the_view_on_a_terminal_goes_on_by_itself_and_gives_the_terminal_back() {
     let times = |s: &str| s.split("tool:Bash (").skip(1).filter_map(|t| t.split(')').next().map(str::to_owned)).collect::<BTreeSet<_>>();
     let first = until("the passing of time", &|s| times(s).len() >= 3);
     assert!(first.starts_with("\x1b[?1049h\x1b[?25l"), "{first:?}");
-    service.release("hold");
+    world.release("hold");
     until("the end", &|s| s.contains("nothing is open"));
-    signal(service.processes("status -f").into_iter().next_back().expect("it runs"), "INT");
+    signal(world.processes("status -f").into_iter().next_back().expect("it runs"), Signal::INT);
     let all = until("the first screen", &|s| s.contains("\x1b[?25h\x1b[?1049l"));
     assert!(all.matches("\x1b[H").count() < 60, "{all:?}");
     assert!(child.wait().expect("its status").success());

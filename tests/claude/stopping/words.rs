@@ -1,6 +1,7 @@
 //! The second rung: where the agent writes, it is interrupted in band.
 
 use super::*;
+use crate::support::LIMIT;
 use serde_json::json;
 
 fn slow(text: &str) -> Value {
@@ -9,11 +10,11 @@ fn slow(text: &str) -> Value {
 
 #[test]
 fn a_stop_in_the_middle_of_a_text_keeps_what_was_said_and_the_session_goes_on() {
-    let service = service();
-    let mut run = start(&service, "w", &json!([slow("walnuts are "), {"text": "never"}]));
+    let world = world();
+    let mut run = start(&world, "w", &json!([slow("walnuts are "), {"text": "never"}]));
     // Behind the first block the second one comes, a few letters at a time.
     run.expect_type("text");
-    let said = stop(&service, "w", &["--json"]);
+    let said = stop(&world, "w", &["--json"]);
     let (_, events) = run.wait_end();
     assert_eq!(rungs(&events), ["boundary", "in-band"], "{events:#?}");
     let last = interrupted(&events);
@@ -23,46 +24,46 @@ fn a_stop_in_the_middle_of_a_text_keeps_what_was_said_and_the_session_goes_on() 
     let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
     assert_eq!(result["terminal_reason"], "aborted_streaming");
     let session = last["session_id"].as_str().expect("a session").to_owned();
-    assert_eq!(alive(&service, &groups(&service)), [""; 0]);
-    let told = continues(&service, "w", &session, json!([{"text": "done"}]));
+    assert_eq!(alive(&world, &groups(&world)), [""; 0]);
+    let told = continues(&world, "w", &session, json!([{"text": "done"}]));
     assert!(told.assistant_text().contains("walnuts are"), "{}", told.assistant_text());
 }
 
 #[test]
 fn a_stop_before_the_first_word_of_a_request_that_hangs_is_an_interrupt_too() {
-    let service = service();
-    let mut run = start(&service, "w", &json!([{"stall": true}]));
+    let world = world();
+    let mut run = start(&world, "w", &json!([{"stall": true}]));
     run.expect_type("started");
-    service.api.wait_for(|log| log.iter().any(|r| r.is_turn()), LIMIT);
-    stop(&service, "w", &[]);
+    world.api.wait_for(|log| log.iter().any(|r| r.is_turn()), LIMIT);
+    stop(&world, "w", &[]);
     let (_, events) = run.wait_end();
     assert_eq!(rungs(&events), ["boundary", "in-band"], "{events:#?}");
     interrupted(&events);
-    assert_eq!(service.status("w")["state"], "interrupted");
+    assert_eq!(world.status("w")["state"], "interrupted");
 }
 
 #[test]
 fn a_stop_while_the_agent_is_still_starting_is_not_lost() {
-    let service = service();
-    let run = start(&service, "w", &json!([slow("walnuts are "), {"text": "never"}]));
-    service.wait_status("w", "running", |s| s["state"] == "running");
-    stop(&service, "w", &[]);
+    let world = world();
+    let run = start(&world, "w", &json!([slow("walnuts are "), {"text": "never"}]));
+    world.wait_status("w", "running", |s| s["state"] == "running");
+    stop(&world, "w", &[]);
     let (_, events) = run.wait_end();
     interrupted(&events);
     assert!(!events.iter().any(|e| e["type"] == "result" && e["terminal_reason"] == "completed"), "{events:#?}");
     // Whether or not its session began: the task goes on and is not told twice.
-    service.api.on("Continue where you left off", json!([{"text": "done"}]));
-    service.api.on("The task of the walnut.", json!([{"text": "done"}]));
-    service.call("relaunch", &["w"]).ok();
-    let text = service.api.turns().pop().expect("a turn").model_text();
+    world.api.on("Continue where you left off", json!([{"text": "done"}]));
+    world.api.on("The task of the walnut.", json!([{"text": "done"}]));
+    world.run("relaunch", &["w"]).ok();
+    let text = world.api.turns().pop().expect("a turn").model_text();
     assert_eq!(text.matches("The task of the walnut.").count(), 1, "{text}");
 }
 
 #[test]
 fn an_agent_that_has_ended_by_itself_is_not_called_stopped() {
-    let service = service();
-    service.call_with("relaunch", &["run", "-w", "w", "-"], b"@@[{\"text\":\"done\"}]").ok();
-    let late = service.call("relaunch", &["stop", "w"]);
+    let world = world();
+    world.run_with("relaunch", &["run", "-w", "w", "-"], b"@@[{\"text\":\"done\"}]").ok();
+    let late = world.run("relaunch", &["stop", "w"]);
     assert_eq!(late.status.code(), Some(3), "{late:?}");
-    assert_eq!(service.status("w")["state"], "delivered");
+    assert_eq!(world.status("w")["state"], "delivered");
 }

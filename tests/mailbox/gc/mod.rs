@@ -8,30 +8,30 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::support::faults::{self, Place, names, output, strace, words};
+use crate::support::{World, files, names, needs, output, strace};
 use serde_json::{Value, json};
 
 const DAY: u64 = 86_400;
 
 /// A mailbox with a workflow `first`, which was withdrawn just now.
-fn place() -> Place {
-    let place = Place::new();
-    place.make_mailbox();
-    place
+fn world() -> World {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    world
 }
 
 /// Asked, answered and delivered; returns the round.
-fn deliver(place: &Place, id: &str) -> String {
-    place.ok("ask-post", &["-w", id, "Merge?", "-o", "a=A", "-o", "b=B"]);
-    let round = place.round(id);
-    place.ok("ask-answer", &[id, "a"]);
-    place.ok("relaunch", &[id]);
-    assert!(closed(place, id, &round).exists());
+fn deliver(world: &World, id: &str) -> String {
+    world.ok("ask-post", &["-w", id, "Merge?", "-o", "a=A", "-o", "b=B"]);
+    let round = world.round(id);
+    world.ok("ask-answer", &[id, "a"]);
+    world.ok("relaunch", &[id]);
+    assert!(closed(world, id, &round).exists());
     round
 }
 
-fn closed(place: &Place, id: &str, round: &str) -> PathBuf {
-    place.mailbox().join(format!("closed/{id}.{round}.json"))
+fn closed(world: &World, id: &str, round: &str) -> PathBuf {
+    world.in_mailbox(format!("closed/{id}.{round}.json"))
 }
 
 fn json(path: &Path) -> Value {
@@ -45,9 +45,9 @@ fn change(path: &Path, change: impl FnOnce(&mut Value)) {
 }
 
 /// The round was over, and its workflow's checkpoint was saved, so many days ago.
-fn age(place: &Place, id: &str, round: &str, days: u64) {
+fn age(world: &World, id: &str, round: &str, days: u64) {
     let then = SystemTime::now() - Duration::from_secs(days * DAY);
-    let path = closed(place, id, round);
+    let path = closed(world, id, round);
     let text = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
     change(&path, |d| {
         d["closed"]["at"] = text(then).into();
@@ -56,21 +56,21 @@ fn age(place: &Place, id: &str, round: &str, days: u64) {
             d["answer"]["at"] = text(then - Duration::from_secs(30)).into();
         }
     });
-    for path in [path, place.mailbox().join(format!("checkpoints/{id}.json"))] {
+    for path in [path, world.in_mailbox(format!("checkpoints/{id}.json"))] {
         if let Ok(file) = std::fs::File::options().write(true).open(path) {
             file.set_modified(then).expect("a date");
         }
     }
 }
 
-fn gc(place: &Place, args: &[&str]) -> Value {
-    let out = place.run("askbox", &[&["gc", "--json"], args].concat());
-    assert!(out.status.success(), "{args:?}: {}", words(&out));
-    serde_json::from_slice(&out.stdout).expect("a report")
+fn gc(world: &World, args: &[&str]) -> Value {
+    let out = world.run("askbox", &[&["gc", "--json"], args].concat());
+    assert!(out.status.success(), "{args:?}: {}", out.words());
+    serde_json::from_str(&out.stdout).expect("a report")
 }
 
 /// Every file and every folder of the mailbox but the logs and locks of a look.
-fn everything(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+fn everything(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -83,42 +83,42 @@ fn everything(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     let mut found = BTreeMap::new();
-    walk(&place.mailbox(), &mut found);
-    found.retain(|path, _| !path.starts_with(place.mailbox().join("locks")) && !path.ends_with("audit.jsonl"));
+    walk(world.mailbox(), &mut found);
+    found.retain(|path, _| !path.starts_with(world.in_mailbox("locks")) && !path.ends_with("audit.jsonl"));
     found
 }
 
 /// Every name below a folder of the mailbox that has this word in it.
-fn traces(place: &Place, word: &str) -> Vec<PathBuf> {
-    everything(place).into_keys().filter(|p| p.strip_prefix(place.mailbox()).is_ok_and(|p| p.to_string_lossy().contains(word))).collect()
+fn traces(world: &World, word: &str) -> Vec<PathBuf> {
+    everything(world).into_keys().filter(|p| p.strip_prefix(world.mailbox()).is_ok_and(|p| p.to_string_lossy().contains(word))).collect()
 }
 
 /// Nothing of these is changed by a gc that keeps nothing.
 #[track_caller]
-fn assert_untouched(place: &Place, what: &str) {
-    let before = everything(place);
-    let report = gc(place, &["--keep", "0s"]);
+fn assert_untouched(world: &World, what: &str) {
+    let before = everything(world);
+    let report = gc(world, &["--keep", "0s"]);
     assert_eq!(report["rounds"], 0, "{what}: {report}");
-    assert!(everything(place) == before, "{what}: was changed");
+    assert!(everything(world) == before, "{what}: was changed");
 }
 
 #[test]
 fn what_was_over_for_long_enough_goes_without_a_trace_and_what_was_not_stays() {
-    let place = place();
+    let world = world();
     for (id, days) in [("old", 40), ("young", 20)] {
-        place.ok("checkpoint", &["save", id, "--step", "review"]);
-        let round = deliver(&place, id);
-        age(&place, id, &round, days);
+        world.ok("checkpoint", &["save", id, "--step", "review"]);
+        let round = deliver(&world, id);
+        age(&world, id, &round, days);
     }
-    place.ok("ask-post", &["-w", "taken-back", "?"]);
-    let round = place.round("taken-back");
-    place.ok("ask-answer", &["cancel", "taken-back"]);
-    age(&place, "taken-back", &round, 40);
+    world.ok("ask-post", &["-w", "taken-back", "?"]);
+    let round = world.round("taken-back");
+    world.ok("ask-answer", &["cancel", "taken-back"]);
+    age(&world, "taken-back", &round, 40);
     // Changed lately, such as by a late answer; and a file that keeps an old time for what was over lately.
     for id in ["changed", "young-dated"] {
-        let round = deliver(&place, id);
-        age(&place, id, &round, 40);
-        let path = closed(&place, id, &round);
+        let round = deliver(&world, id);
+        age(&world, id, &round, 40);
+        let path = closed(&world, id, &round);
         let dated = path.symlink_metadata().unwrap().modified().unwrap();
         match id {
             "changed" => change(&path, |_| {}),
@@ -128,52 +128,52 @@ fn what_was_over_for_long_enough_goes_without_a_trace_and_what_was_not_stays() {
             std::fs::File::options().write(true).open(path).unwrap().set_modified(dated).unwrap();
         }
     }
-    let costs = faults::files(&place.mailbox().join("costs"));
+    let costs = files(&world.in_mailbox("costs"));
     assert!(!costs.is_empty());
 
-    let before = everything(&place);
-    let report = gc(&place, &[]);
+    let before = everything(&world);
+    let report = gc(&world, &[]);
     assert_eq!((&report["rounds"], &report["keep"]), (&json!(0), &Value::Null), "without a policy everything is kept");
-    assert!(everything(&place) == before);
+    assert!(everything(&world) == before);
 
-    let dry = gc(&place, &["--keep", "30d", "--dry-run"]);
+    let dry = gc(&world, &["--keep", "30d", "--dry-run"]);
     assert_eq!((&dry["rounds"], &dry["workflows"], &dry["checkpoints"]), (&json!(2), &json!(2), &json!(1)));
     let listed: Vec<&str> = dry["would_go"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
     assert!(listed.contains(&"checkpoints/old.json") && listed.len() == 3, "{listed:?}");
-    assert!(everything(&place) == before, "a dry run changed something");
+    assert!(everything(&world) == before, "a dry run changed something");
 
-    place.configure("[history]\nkeep = \"30d\"\n");
-    let report = gc(&place, &[]);
+    world.configure("[history]\nkeep = \"30d\"\n");
+    let report = gc(&world, &[]);
     assert_eq!((&report["rounds"], &report["workflows"], &report["checkpoints"]), (&json!(2), &json!(2), &json!(1)), "as it said");
     assert!(report["bytes"].as_u64() > Some(0));
-    assert_eq!(traces(&place, "old"), Vec::<PathBuf>::new());
-    assert_eq!(traces(&place, "taken-back"), Vec::<PathBuf>::new());
+    assert_eq!(traces(&world, "old"), Vec::<PathBuf>::new());
+    assert_eq!(traces(&world, "taken-back"), Vec::<PathBuf>::new());
     let stays = |path: &Path| ["young", "changed"].iter().any(|id| path.to_string_lossy().contains(id));
     let young: BTreeMap<_, _> = before.into_iter().filter(|(p, _)| stays(p)).collect();
-    assert!(young.len() > 24 && young.iter().all(|(path, bytes)| everything(&place).get(path) == Some(bytes)));
-    assert_eq!(faults::files(&place.mailbox().join("costs")), costs, "what was booked is changed");
-    let audit = std::fs::read_to_string(place.mailbox().join("audit.jsonl")).unwrap();
+    assert!(young.len() > 24 && young.iter().all(|(path, bytes)| everything(&world).get(path) == Some(bytes)));
+    assert_eq!(files(&world.in_mailbox("costs")), costs, "what was booked is changed");
+    let audit = std::fs::read_to_string(world.in_mailbox("audit.jsonl")).unwrap();
     assert!(audit.contains(r#""event":"pruned","by":"askbox gc","why":"2 rounds, 2 workflows, 1 checkpoints""#), "{audit}");
 
-    let out = place.run("relaunch", &["resume", "old"]);
-    assert!(out.status.code() == Some(3) && words(&out).contains("`askbox gc` may have pruned"), "{}", words(&out));
-    assert!(place.run("relaunch", &["status", "old"]).status.code() == Some(3));
-    assert_eq!(place.state("young"), "delivered");
+    let out = world.run("relaunch", &["resume", "old"]);
+    assert!(out.status.code() == Some(3) && out.words().contains("`askbox gc` may have pruned"), "{}", out.words());
+    assert!(world.run("relaunch", &["status", "old"]).status.code() == Some(3));
+    assert_eq!(world.state("young"), "delivered");
     // The id is free again.
-    deliver(&place, "old");
-    assert_eq!(place.state("old"), "delivered");
+    deliver(&world, "old");
+    assert_eq!(world.state("old"), "delivered");
 }
 
 #[test]
 fn foreign_files_and_links_are_neither_followed_nor_removed() {
-    let place = place();
-    gc(&place, &["--keep", "0s"]);
-    let m = place.mailbox();
-    let elsewhere = place.root.join("elsewhere");
+    let world = world();
+    gc(&world, &["--keep", "0s"]);
+    let m = world.mailbox();
+    let elsewhere = world.path("elsewhere");
     std::fs::create_dir_all(elsewhere.join("1")).unwrap();
     std::fs::write(elsewhere.join("1/run.json"), "theirs").unwrap();
     let link = |to: &Path, at: PathBuf| std::os::unix::fs::symlink(to, at).unwrap();
-    let rounds: BTreeMap<&str, String> = ["round", "workflow", "attempt", "file", "note"].map(|id| (id, deliver(&place, id))).into();
+    let rounds: BTreeMap<&str, String> = ["round", "workflow", "attempt", "file", "note"].map(|id| (id, deliver(&world, id))).into();
     let runs = |id: &str| m.join("runs").join(id).join(&rounds[id]);
     for id in ["round", "workflow"] {
         std::fs::remove_dir_all(runs(id)).unwrap();
@@ -197,7 +197,7 @@ fn foreign_files_and_links_are_neither_followed_nor_removed() {
     link(&elsewhere, m.join("checkpoints/round.json"));
     std::thread::sleep(Duration::from_millis(5));
     for _ in 0..2 {
-        place.run("askbox", &["gc", "--keep", "0s"]);
+        world.run("askbox", &["gc", "--keep", "0s"]);
     }
     assert_eq!(std::fs::read_to_string(elsewhere.join("1/run.json")).unwrap(), "theirs");
     assert!(elsewhere.join(&rounds["workflow"]).is_dir());
@@ -214,18 +214,19 @@ fn foreign_files_and_links_are_neither_followed_nor_removed() {
 
 #[test]
 fn a_look_at_one_workflow_does_not_read_the_names_of_all_history() {
-    let place = place();
-    let round = deliver(&place, "docs");
+    needs!("strace");
+    let world = world();
+    let round = deliver(&world, "docs");
     for id in ["back", "super"] {
-        place.ok("ask-post", &["-w", id, "One?"]);
+        world.ok("ask-post", &["-w", id, "One?"]);
     }
-    place.ok("ask-answer", &["cancel", "back"]);
-    place.ok("ask-post", &["-w", "super", "Two?", "--supersede"]);
+    world.ok("ask-answer", &["cancel", "back"]);
+    world.ok("ask-post", &["-w", "super", "Two?", "--supersede"]);
     // Rounds that never ran are found all the same.
-    assert_eq!(place.state("back"), "withdrawn");
-    place.ok("ask-answer", &["cancel", "super"]);
-    assert_eq!(place.state("super"), "withdrawn");
-    assert_eq!(names(&place.mailbox().join("runs/super")).len(), 2);
+    assert_eq!(world.state("back"), "withdrawn");
+    world.ok("ask-answer", &["cancel", "super"]);
+    assert_eq!(world.state("super"), "withdrawn");
+    assert_eq!(world.names("runs/super").len(), 2);
     let looks: [(&str, &[&str]); 6] = [
         ("relaunch", &["status", "docs"]),
         ("relaunch", &["logs", "docs"]),
@@ -235,25 +236,22 @@ fn a_look_at_one_workflow_does_not_read_the_names_of_all_history() {
         ("relaunch", &["spawn", "-w", "new", "--prompt", "go"]),
     ];
     for (program, args) in looks {
-        let trace = place.root.join("trace");
+        let trace = world.path("trace");
         let before = strace(&["-f", "-qq", "-y", "-e", "trace=getdents64", "-e", "signal=none", "-o", trace.to_str().unwrap()]);
-        let out = output(place.wrapped(&before, program).args(args));
-        assert!([0, 4].contains(&out.status.code().unwrap()), "{program} {args:?}: {}", words(&out));
+        let out = output(world.wrapped(&before, program).args(args));
+        assert!([0, 4].contains(&out.status.code().unwrap()), "{program} {args:?}: {}", out.words());
         let listed = std::fs::read_to_string(&trace).unwrap();
         for folder in ["closed", "runs", "workflows", "checkpoints"] {
-            assert!(
-                !listed.contains(&format!("{}>", place.mailbox().join(folder).display())),
-                "{program} {args:?} lists {folder}/:\n{listed}"
-            );
+            assert!(!listed.contains(&format!("{}>", world.in_mailbox(folder).display())), "{program} {args:?} lists {folder}/:\n{listed}");
         }
     }
     // What the doctor finds where the folder was lost, and that its command mends it.
-    let runs = place.mailbox().join(format!("runs/docs/{round}"));
+    let runs = world.in_mailbox(format!("runs/docs/{round}"));
     std::fs::remove_dir_all(&runs).unwrap();
-    let out = place.run("askbox", &["doctor", "--json"]);
-    let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let out = world.run("askbox", &["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&out.stdout).unwrap();
     let finding = report["findings"].as_array().unwrap().iter().find(|f| f["kind"] == "unlisted").expect("a finding").clone();
     let mended = std::process::Command::new("sh").args(["-c", finding["mend"].as_str().unwrap()]).status().unwrap();
     assert!(mended.success());
-    assert_eq!(place.state("docs"), "delivered");
+    assert_eq!(world.state("docs"), "delivered");
 }

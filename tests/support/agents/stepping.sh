@@ -1,5 +1,7 @@
 #!/bin/sh
-# An agent that speaks stream-json. One launch: one line `start`, one `shown` if the model saw the message, one `done`.
+# The agent that goes through a run step by step. `$AGENT_DIR/body.sh` is what it does between the receipt of the message and its
+# end; the usual is `work`. `$AGENT_DIR/log` gets a line `start` for each launch, `shown` if the model sees the message, `done` at
+# the end of the work, and `violation` if two agents of one round live at once.
 set -u
 for argument; do
   case $argument in
@@ -8,7 +10,7 @@ for argument; do
   esac
 done
 : "${session:=none}"
-transcript=$CLAUDE_CONFIG_DIR/projects/p/$session.jsonl
+transcript=$HOME/.claude/projects/p/$session.jsonl
 
 log() { printf '%s\n' "$*" >>"$AGENT_DIR/log"; }
 say() { printf '%s\n' "$*"; }
@@ -89,3 +91,7 @@ finish() {
   while IFS= read -r _; do :; done
   exit 0
 }
+
+# shellcheck disable=SC1091 # the test's own script
+. "$AGENT_DIR/body.sh"
+finish

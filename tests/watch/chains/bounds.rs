@@ -1,7 +1,7 @@
 //! How far a tree may grow, and its end as a whole.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
-use crate::support::home::until;
+use crate::support::until;
 
 #[test]
 fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
@@ -10,13 +10,13 @@ fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
     tree.does("root", &format!("[ $n = 1 ] && {{ {}; {}; {}; }}", spawn("a"), spawn("b"), spawn("c")));
     tree.does("a", &format!("{}; echo \"status $?\"", spawn("deeper")));
     tree.does("b", "echo done");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     until("the second turn", || (tree.launches("root") == 2).then_some(()));
-    let record: Vec<_> = tree.home.rounds("closed", "root");
+    let record: Vec<_> = tree.world.rounds("closed", "root");
     let first = record.iter().find(|r| r["prompt"] == "go" && r["results"].is_null()).unwrap();
-    let run = tree.home.mailbox(&format!("runs/root/{}/1/run.json", first["question_id"].as_str().unwrap()));
-    let said = tree.home.json(run)["result"].as_str().unwrap().to_owned();
+    let run = tree.world.in_mailbox(format!("runs/root/{}/1/run.json", first["question_id"].as_str().unwrap()));
+    let said = tree.world.json(run)["result"].as_str().unwrap().to_owned();
     assert!(said.contains("root waits for 2 workflows already, and chain.max_children is 2"), "{said}");
     let deep = tree.result("a");
     assert!(deep.contains("a is on level 2 of its tree, and chain.max_depth is 2") && deep.contains("status 4"), "{deep}");
@@ -51,12 +51,12 @@ fn a_cancelled_tree_asks_nobody_any_more_and_only_its_own_parent_is_told() {
     tree.does("top", "if [ $n = 1 ]; then relaunch spawn -w root --prompt go; else echo woken; fi");
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", ASKS);
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("top");
-    let said = tree.home.ok("ask-answer", &["cancel", "--tree", "root"]);
+    let said = tree.world.ok("ask-answer", &["cancel", "--tree", "root"]);
     assert_eq!(said, "root: cancelled with all below it; 1 questions taken back\n");
     assert_eq!(tree.result("top"), "woken");
-    assert!(tree.home.told("top", 2).contains("root has no reply, it is cancelled"));
+    assert!(tree.world.told("top", 2).contains("root has no reply, it is cancelled"));
     assert_eq!((tree.launches("root"), tree.launches("leaf")), (1, 1));
     tree.nobody_waits();
 }
@@ -67,15 +67,15 @@ fn a_stopped_tree_wakes_nobody_and_goes_on_from_its_leaf() {
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w middle --prompt go; else news; fi");
     tree.does("middle", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w leaf --prompt go; else news; fi");
     tree.does("leaf", "[ $n = 1 ] && while :; do sleep 0.1; done; echo after all");
-    let _watcher = tree.home.watch();
-    tree.home.run("relaunch", &["spawn", "--timeout", "1s", "-w", "root", "--prompt", "go"]);
+    let _watcher = tree.world.watch();
+    tree.world.run("relaunch", &["spawn", "--timeout", "1s", "-w", "root", "--prompt", "go"]);
     for id in ["middle", "root"] {
         until("the end of a turn", || Some(tree.status(id)).filter(|s| s["state"] == "awaiting"));
     }
-    tree.home.ok("relaunch", &["stop", "--tree", "--now", "--grace", "1s", "root"]);
+    tree.world.ok("relaunch", &["stop", "--tree", "--now", "--grace", "1s", "root"]);
     assert_eq!(tree.status("leaf")["state"], "interrupted");
     assert_eq!((tree.launches("root"), tree.launches("middle"), tree.launches("leaf")), (1, 1, 1));
-    tree.home.ok("relaunch", &["leaf"]);
+    tree.world.ok("relaunch", &["leaf"]);
     assert_eq!(tree.result("middle"), "after all");
     assert_eq!(tree.result("root"), "after all");
 }
@@ -85,8 +85,8 @@ fn nothing_is_spawned_on_a_day_whose_budget_is_used_up() {
     let tree = Tree::with("[limits]\nday_cost = 0.005\n");
     tree.does("first", "echo done");
     assert_eq!(tree.spawn("first"), "done");
-    let output = tree.home.run("relaunch", &["spawn", "-w", "second", "--prompt", "go"]);
+    let output = tree.world.run("relaunch", &["spawn", "-w", "second", "--prompt", "go"]);
     assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("limits.day_cost = 0.005 USD is used up"));
-    assert_eq!((tree.launches("second"), tree.home.run("relaunch", &["status", "second"]).status.code()), (0, Some(3)));
+    assert!(output.stderr.contains("limits.day_cost = 0.005 USD is used up"));
+    assert_eq!((tree.launches("second"), tree.world.run("relaunch", &["status", "second"]).status.code()), (0, Some(3)));
 }

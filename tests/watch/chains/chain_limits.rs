@@ -1,7 +1,7 @@
 //! The limits of a whole tree: on its money, and on the time it is at work.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
-use crate::support::home::until;
+use crate::support::until;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_w
     assert!(said.contains("hint: end your turn and say what is missing; the operator can raise the limit"), "{said}");
     assert!(said.ends_with("status 4"), "{said}");
     assert_eq!(["a", "b", "c"].map(|id| tree.launches(id)), [1, 1, 0]);
-    let arguments = |id: &str| std::fs::read_to_string(tree.home.path(&format!("fake/arguments.{id}"))).unwrap();
+    let arguments = |id: &str| std::fs::read_to_string(tree.world.agent(&format!("arguments.{id}"))).unwrap();
     assert!(arguments("a").contains("--max-budget-usd=0.015000"), "{}", arguments("a"));
     // What the first child has spent is not the second one's.
     assert!(arguments("b").contains("--max-budget-usd=0.005000"), "{}", arguments("b"));
@@ -65,16 +65,16 @@ fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_w
 #[test]
 fn a_parent_that_could_not_be_told_is_parked_and_goes_on_when_the_operator_raises_the_limit() {
     let tree = nearly_used_up();
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.answer("leaf");
     let status = held(&tree, "middle", "parked");
     assert!(status["why"].as_str().unwrap().starts_with("nothing is left of limits.tree_cost = 0.035 USD"), "{status}");
     root_sleeps(&tree);
     // Too early: it is refused again, before anything is launched.
-    assert!(!tree.home.run("relaunch", &["retry", "middle"]).status.success());
+    assert!(!tree.world.run("relaunch", &["retry", "middle"]).status.success());
     assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
-    tree.configure("[limits]\ntree_cost = 1\n");
-    tree.home.ok("relaunch", &["retry", "middle"]);
+    tree.world.configure("[limits]\ntree_cost = 1\n");
+    tree.world.ok("relaunch", &["retry", "middle"]);
     assert_eq!(tree.result("root"), "passed on: passed on: helped");
     assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
     tree.nobody_waits();
@@ -83,21 +83,21 @@ fn a_parent_that_could_not_be_told_is_parked_and_goes_on_when_the_operator_raise
 #[test]
 fn a_tree_that_is_given_up_when_its_limit_is_reached_is_told_so_once_there_is_room() {
     let tree = nearly_used_up();
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.answer("leaf");
     held(&tree, "middle", "parked");
-    tree.configure(NONE);
-    tree.home.ok("relaunch", &["drop", "middle", "--why", "too dear"]);
+    tree.world.configure(NONE);
+    tree.world.ok("relaunch", &["drop", "middle", "--why", "too dear"]);
     tree.result("root");
-    assert!(tree.home.told("root", 2).contains("middle has no reply, it is failed: it was dropped: too dear"));
+    assert!(tree.world.told("root", 2).contains("middle has no reply, it is failed: it was dropped: too dear"));
     tree.nobody_waits();
 }
 
 /// Moves the times of a workflow's only run into the past, by so many seconds: its launch, its end, and its last event.
 fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
-    let round = std::fs::read_dir(tree.home.mailbox(&format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir());
+    let round = std::fs::read_dir(tree.world.in_mailbox(format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir());
     let folder = round.unwrap().join("1");
-    let mut run = tree.home.json(folder.join("run.json"));
+    let mut run = tree.world.json(folder.join("run.json"));
     for (field, seconds) in [("started_at", began), ("ended_at", ended)] {
         let at = askbox::time::parse_rfc3339(run[field].as_str().unwrap()).unwrap();
         run[field] = json!(askbox::time::rfc3339(at - Duration::from_secs(seconds)));
@@ -121,7 +121,7 @@ fn time_in_which_everybody_sleeps_is_no_time_at_work() {
 #[test]
 fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it() {
     let tree = asleep("[limits]\ntree_time = '1h'\n");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     // One was at work for two hours, and another one beside it.
     shift(&tree, "root", [7200, 0, 0]);
     shift(&tree, "middle", [3600, 0, 0]);
@@ -129,8 +129,8 @@ fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it
     let status = held(&tree, "leaf", "parked");
     assert_eq!(status["why"], "nothing is left of limits.tree_time = 1h for its whole tree", "{status}");
     root_sleeps(&tree);
-    tree.configure("[limits]\ntree_time = '2h 30m'\n");
-    tree.home.ok("relaunch", &["retry", "leaf"]);
+    tree.world.configure("[limits]\ntree_time = '2h 30m'\n");
+    tree.world.ok("relaunch", &["retry", "leaf"]);
     assert_eq!(tree.result("root"), "passed on: passed on: it is 2");
     tree.nobody_waits();
 }
@@ -139,16 +139,16 @@ fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it
 fn a_run_in_which_the_time_of_its_tree_ends_is_stopped_by_the_ladder_and_goes_on_in_its_session() {
     let tree = asleep("[limits]\ntree_time = '1h'\ngrace = '1s'\nsilent_after = '10m'\n");
     tree.does("leaf", "[ $n = 2 ] && say 'I am at work.' && while :; do sleep 0.1; done; echo after all");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     shift(&tree, "root", [3590, 0, 0]);
     tree.answer("leaf");
     let status = held(&tree, "leaf", "interrupted");
     assert_eq!(status["why"], "its whole tree was at work for limits.tree_time = 1h", "{status}");
-    let log = tree.home.ok("relaunch", &["logs", "leaf"]);
+    let log = tree.world.ok("relaunch", &["logs", "leaf"]);
     assert!(log.contains("ladder: "), "{log}");
     root_sleeps(&tree);
-    tree.configure("[limits]\ntree_time = '2h'\n");
-    tree.home.ok("relaunch", &["leaf"]);
+    tree.world.configure("[limits]\ntree_time = '2h'\n");
+    tree.world.ok("relaunch", &["leaf"]);
     assert_eq!(tree.result("root"), "passed on: passed on: after all");
     let session = tree.status("leaf")["session_id"].clone();
     assert_eq!(session, status["session_id"]);

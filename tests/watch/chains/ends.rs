@@ -1,8 +1,7 @@
 //! Children that end without a reply, and everybody who dies in between.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
-use crate::support::home::until;
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{Signal, signal, until};
 
 #[test]
 fn a_child_that_is_parked_in_the_middle_wakes_its_parent_with_that() {
@@ -10,11 +9,11 @@ fn a_child_that_is_parked_in_the_middle_wakes_its_parent_with_that() {
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w middle --prompt go; else echo \"woken\"; fi");
     tree.does("middle", "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else echo HOPELESS; fi");
     tree.does("leaf", ASKS);
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     tree.answer("leaf");
     assert_eq!(tree.result("root"), "woken");
-    let told = tree.home.told("root", 2);
+    let told = tree.world.told("root", 2);
     assert!(told.contains("middle has no reply, it is parked: "), "{told}");
     assert!(told.contains("not this time"), "{told}");
     assert_eq!(tree.resume("middle").0, 1);
@@ -26,7 +25,7 @@ fn a_child_that_dies_in_its_parents_turn_is_told_on_one_line_with_status_one() {
     let tree = Tree::with("[relaunch]\nattempts = 1\n");
     tree.does("root", "relaunch spawn -w child --prompt go; echo \"status $?\"");
     tree.does("child", "echo HOPELESS");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     let said = tree.spawn("root");
     assert!(said.starts_with("parked (child): ") && said.ends_with("\nstatus 1"), "{said}");
     assert_eq!(said.lines().count(), 2, "{said}");
@@ -40,12 +39,12 @@ fn a_cancelled_and_an_expired_question_wake_the_parent_each_with_its_word() {
     tree.does("b", "if [ $n = 1 ]; then relaunch spawn -w late --prompt go; else echo woken; fi");
     tree.does("taken", ASKS);
     tree.does("late", "ask-post 'When?' --timeout 1s --on-expiry cancel");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("a");
-    tree.home.ok("ask-answer", &["cancel", "taken", "--why", "no time"]);
+    tree.world.ok("ask-answer", &["cancel", "taken", "--why", "no time"]);
     tree.spawn("b");
     assert_eq!((tree.result("a"), tree.result("b")), ("woken".into(), "woken".into()));
-    let (a, b) = (tree.home.told("a", 2), tree.home.told("b", 2));
+    let (a, b) = (tree.world.told("a", 2), tree.world.told("b", 2));
     assert!(a.contains("taken has no reply, it is cancelled: no time"), "{a}");
     assert!(b.contains("late has no reply, it is expired: "), "{b}");
     assert_eq!(tree.resume("taken"), (1, "cancelled (taken): no time".into()));
@@ -57,19 +56,19 @@ fn a_watcher_killed_between_two_wake_ups_leaves_the_rest_to_the_next_one() {
     tree.does("root", &passes_on("middle"));
     tree.does(
         "middle",
-        "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; news; fi",
+        "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; news; fi",
     );
     tree.does("leaf", ASKS);
-    let watcher = tree.home.watch();
+    let watcher = tree.world.watch();
     tree.spawn("root");
     tree.answer("leaf");
-    tree.home.told("middle", 2);
+    tree.world.told("middle", 2);
     // Killed, as a dropped watcher is.
     drop(watcher);
-    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    std::fs::write(tree.world.agent("go"), "").unwrap();
     until("the end of the middle", || Some(tree.status("middle")).filter(|s| s["state"] == "delivered"));
     assert_eq!(tree.status("root")["state"], "awaiting");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     assert_eq!(tree.result("root"), "passed on: it is 2");
     assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
 }
@@ -78,23 +77,23 @@ fn a_watcher_killed_between_two_wake_ups_leaves_the_rest_to_the_next_one() {
 fn a_parent_that_is_stopped_while_its_child_runs_takes_nothing_along_and_is_told_when_it_goes_on() {
     let tree = Tree::new();
     tree.does("root", "case $n in 1) relaunch spawn -w child --prompt go;; 2) echo went on;; *) news;; esac");
-    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo survived");
-    let _watcher = tree.home.watch();
+    tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo survived");
+    let _watcher = tree.world.watch();
     let root = std::thread::scope(|scope| {
-        let root = scope.spawn(|| tree.home.run("relaunch", &["spawn", "-w", "root", "--prompt", "go"]));
-        tree.home.told("child", 1);
-        tree.home.ok("relaunch", &["stop", "--now", "--grace", "1s", "root"]);
+        let root = scope.spawn(|| tree.world.run("relaunch", &["spawn", "-w", "root", "--prompt", "go"]));
+        tree.world.told("child", 1);
+        tree.world.ok("relaunch", &["stop", "--now", "--grace", "1s", "root"]);
         root.join().unwrap()
     });
     assert_eq!(root.status.code(), Some(1));
-    assert!(String::from_utf8(root.stdout).unwrap().starts_with("stopped (root): "));
+    assert!(root.stdout.starts_with("stopped (root): "));
     assert_eq!(tree.status("child")["state"], "running");
-    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    std::fs::write(tree.world.agent("go"), "").unwrap();
     assert_eq!(tree.result("child"), "survived");
     assert_eq!(tree.launches("root"), 1);
     // It was stopped: it is not woken behind its operator's back.
     assert_eq!(tree.status("root")["state"], "interrupted");
-    tree.home.ok("relaunch", &["root"]);
+    tree.world.ok("relaunch", &["root"]);
     until("the news", || Some(tree.status("root")).filter(|s| s["result"] == "survived"));
     assert_eq!((tree.launches("root"), tree.launches("child")), (3, 1));
     tree.nobody_waits();
@@ -103,16 +102,16 @@ fn a_parent_that_is_stopped_while_its_child_runs_takes_nothing_along_and_is_told
 #[test]
 fn a_killed_spawn_loses_nothing() {
     let tree = Tree::new();
-    tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w child --prompt go & echo $! >\"$FAKE_DIR/pid\"; wait $!; else news; fi");
-    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo kept");
-    let _watcher = tree.home.watch();
+    tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w child --prompt go & echo $! >\"$AGENT_DIR/pid\"; wait $!; else news; fi");
+    tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo kept");
+    let _watcher = tree.world.watch();
     let said = std::thread::scope(|scope| {
         let root = scope.spawn(|| tree.spawn("root"));
-        tree.home.told("child", 1);
-        let pid = std::fs::read_to_string(tree.home.path("fake/pid")).unwrap().trim().parse().unwrap();
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        tree.world.told("child", 1);
+        let pid = std::fs::read_to_string(tree.world.agent("pid")).unwrap().trim().parse().unwrap();
+        signal(pid, Signal::KILL);
         until("the end of the turn", || Some(tree.status("root")).filter(|s| s["state"] == "awaiting"));
-        std::fs::write(tree.home.path("fake/go"), "").unwrap();
+        std::fs::write(tree.world.agent("go"), "").unwrap();
         root.join().unwrap()
     });
     assert_eq!(said, "kept");
@@ -123,19 +122,19 @@ fn a_killed_spawn_loses_nothing() {
 #[test]
 fn a_parent_that_dies_in_mid_spawn_and_spawns_the_same_again_waits_for_the_same_child() {
     let tree = Tree::new();
-    tree.does("root", "echo $PPID >\"$FAKE_DIR/pid\"; relaunch spawn -w child --prompt go");
-    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo kept");
-    let _watcher = tree.home.watch();
-    tree.home.ok("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "go"]);
-    tree.home.told("child", 1);
-    let supervisor = std::fs::read_to_string(tree.home.path("fake/pid")).unwrap().trim().parse().unwrap();
-    kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
-    tree.home.told("root", 2);
-    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    tree.does("root", "echo $PPID >\"$AGENT_DIR/pid\"; relaunch spawn -w child --prompt go");
+    tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo kept");
+    let _watcher = tree.world.watch();
+    tree.world.ok("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "go"]);
+    tree.world.told("child", 1);
+    let supervisor = std::fs::read_to_string(tree.world.agent("pid")).unwrap().trim().parse().unwrap();
+    signal(supervisor, Signal::KILL);
+    tree.world.told("root", 2);
+    std::fs::write(tree.world.agent("go"), "").unwrap();
     // In its own turn: nobody had to wake it.
     assert_eq!(tree.result("root"), "kept");
     assert_eq!((tree.launches("root"), tree.launches("child")), (2, 1));
-    assert_eq!(tree.home.rounds("closed", "root").len(), 1);
+    assert_eq!(tree.world.rounds("closed", "root").len(), 1);
     tree.nobody_waits();
 }
 
@@ -144,11 +143,11 @@ fn the_same_words_again_are_another_child_where_the_first_call_was_answered_or_s
     let tree = Tree::new();
     let same = "relaunch spawn --prompt same";
     tree.does("root", &format!("if [ $n = 1 ]; then {same} & {same} & wait; {same}; {same} --background; fi"));
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     until("the second turn", || (tree.launches("root") == 2).then_some(()));
     tree.nobody_waits();
-    let launched = std::fs::read_to_string(tree.home.path("fake/launches")).unwrap();
+    let launched = std::fs::read_to_string(tree.world.agent("launches")).unwrap();
     let children: std::collections::BTreeSet<_> = launched.lines().filter(|l| !l.starts_with("root/")).collect();
     assert_eq!(children.len(), 4, "{launched}");
 }
@@ -160,7 +159,7 @@ fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
     tree.does("root", "relaunch spawn -w child --prompt go");
     tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
     assert_eq!(tree.spawn("root"), "kept");
-    let events = tree.home.ok("relaunch", &["events", "child"]);
+    let events = tree.world.ok("relaunch", &["events", "child"]);
     assert!(!events.contains("stopping"), "{events}");
 }
 
@@ -172,17 +171,17 @@ fn a_wait_that_cannot_be_read_holds_up_its_own_parent_alone() {
         tree.does(&format!("{id}-leaf"), ASKS);
         tree.spawn(id);
     }
-    let wait = tree.home.mailbox("awaits/a/a-leaf.json");
+    let wait = tree.world.in_mailbox("awaits/a/a-leaf.json");
     let whole = std::fs::read_to_string(&wait).unwrap();
     // Whom it names is not whom it lies there for.
     std::fs::write(&wait, whole.replace("\"child\": \"a-leaf\"", "\"child\": \"b-leaf\"")).unwrap();
     ["a-leaf", "b-leaf"].iter().for_each(|id| tree.answer(id));
-    let watcher = tree.home.watch();
+    let watcher = tree.world.watch();
     assert_eq!(tree.result("b"), "passed on: it is 2");
     watcher.says("awaits/a/a-leaf.json: child: is b-leaf, where the path says a-leaf");
     assert_eq!(tree.launches("a"), 1);
     std::fs::write(&wait, whole).unwrap();
     drop(watcher);
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     assert_eq!(tree.result("a"), "passed on: it is 2");
 }

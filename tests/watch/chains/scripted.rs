@@ -1,8 +1,7 @@
 //! A home whose only agent is the scripted one.
 
-use crate::support::home::{Home, until};
+use crate::support::{World, until};
 use serde_json::Value;
-use std::path::Path;
 
 /// Passes on what it starts: the work of every level but the last. `$0`: the next level's id.
 pub fn passes_on(next: &str) -> String {
@@ -13,7 +12,7 @@ pub fn passes_on(next: &str) -> String {
 pub const ASKS: &str = "if [ $n = 1 ]; then ask-post 'When?'; else echo \"it is $n\"; fi";
 
 pub struct Tree {
-    pub home: Home,
+    pub world: World,
 }
 
 impl Tree {
@@ -22,40 +21,34 @@ impl Tree {
     }
 
     pub fn with(config: &str) -> Self {
-        let tree = Self { home: Home::new() };
-        tree.configure(config);
+        let tree = Self { world: World::at_home() };
+        tree.world.configure(config);
         tree
     }
 
-    pub fn configure(&self, config: &str) {
-        let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/agents/chain.sh");
-        let runner = format!("[runner]\ndefault = 'fake'\n[runner.fake]\nprogram = '{}'\n", agent.display());
-        std::fs::write(self.home.path("config.toml"), format!("{config}\n{runner}")).unwrap();
-    }
-
     pub fn does(&self, id: &str, work: &str) {
-        self.home.agent_does(id, work);
+        self.world.agent_does(id, work);
     }
 
     /// Starts a root; what it printed, without the line's end.
     #[track_caller]
     pub fn spawn(&self, id: &str) -> String {
-        self.home.ok("relaunch", &["spawn", "-w", id, "--prompt", "go"]).trim_end().to_owned()
+        self.world.ok("relaunch", &["spawn", "-w", id, "--prompt", "go"]).trim_end().to_owned()
     }
 
     pub fn resume(&self, id: &str) -> (i32, String) {
-        let output = self.home.run("relaunch", &["resume", id]);
-        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap().trim_end().to_owned())
+        let output = self.world.run("relaunch", &["resume", id]);
+        (output.status.code().unwrap(), output.stdout.trim_end().to_owned())
     }
 
     #[track_caller]
     pub fn answer(&self, id: &str) {
-        self.home.ok("ask-answer", &[id, "soon"]);
+        self.world.ok("ask-answer", &[id, "soon"]);
     }
 
     #[track_caller]
     pub fn status(&self, id: &str) -> Value {
-        serde_json::from_str(&self.home.ok("relaunch", &["status", "--json", id])).unwrap()
+        serde_json::from_str(&self.world.ok("relaunch", &["status", "--json", id])).unwrap()
     }
 
     /// Waits for the final text of a workflow.
@@ -66,14 +59,14 @@ impl Tree {
     }
 
     pub fn launches(&self, id: &str) -> usize {
-        self.home.launches(id).len()
+        self.world.launches_of(id).len()
     }
 
     /// Nothing is left of anybody's waiting.
     #[track_caller]
     pub fn nobody_waits(&self) {
         until("the end of all waits", || {
-            let left = std::fs::read_dir(self.home.mailbox("awaits")).unwrap().count();
+            let left = std::fs::read_dir(self.world.in_mailbox("awaits")).unwrap().count();
             (left == 0).then_some(())
         });
     }

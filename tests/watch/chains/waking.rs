@@ -1,7 +1,7 @@
 //! Who is woken, when, with what, and how often.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
-use crate::support::home::until;
+use crate::support::until;
 
 #[test]
 fn a_child_that_asks_nothing_gives_its_reply_in_its_parents_own_turn() {
@@ -20,7 +20,7 @@ fn eight_levels_end_their_turns_for_one_question_and_are_woken_one_by_one_from_b
     let tree = Tree::new();
     (1..8).for_each(|level| tree.does(&format!("l{level}"), &passes_on(&format!("l{}", level + 1))));
     tree.does("l8", ASKS);
-    let watcher = tree.home.watch();
+    let watcher = tree.world.watch();
     assert_eq!(tree.spawn("l1"), "SGN_PEND_STARTED (l1)");
     for _ in 0..50 {
         assert_eq!(tree.resume("l1"), (0, "SGN_PEND_ONGOING".into()));
@@ -28,17 +28,17 @@ fn eight_levels_end_their_turns_for_one_question_and_are_woken_one_by_one_from_b
     assert_eq!(tree.status("l3")["state"], "awaiting");
     (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 1));
     watcher.stop();
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.answer("l8");
     let passed = "passed on: ".repeat(7) + "it is 2";
     assert_eq!(tree.result("l1"), passed);
     assert_eq!(tree.resume("l1"), (0, passed));
     (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 2));
-    let order = std::fs::read_to_string(tree.home.path("fake/launches")).unwrap();
+    let order = std::fs::read_to_string(tree.world.agent("launches")).unwrap();
     let order: Vec<_> = order.lines().skip(8).map(|l| l.split('/').next().unwrap()).collect();
     assert_eq!(order, ["l8", "l7", "l6", "l5", "l4", "l3", "l2", "l1"]);
     // Each was told in a fork of its own session.
-    let arguments = std::fs::read_to_string(tree.home.path("fake/arguments.l1")).unwrap();
+    let arguments = std::fs::read_to_string(tree.world.agent("arguments.l1")).unwrap();
     assert!(arguments.lines().nth(1).unwrap().contains("--fork-session"), "{arguments}");
     tree.nobody_waits();
 }
@@ -51,18 +51,18 @@ fn a_parent_of_five_is_woken_once_when_the_last_of_two_that_asked_is_done() {
         tree.does(child, &format!("echo {child} is done"));
     }
     ["c2", "c4"].iter().for_each(|child| tree.does(child, ASKS));
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
     ["c1", "c3", "c5"].iter().for_each(|c| drop(tree.result(c)));
     // Out of order.
-    tree.home.appears("pending/c4.json");
+    tree.world.appears("pending/c4.json");
     tree.answer("c4");
     tree.result("c4");
     assert_eq!(tree.launches("root"), 1);
-    tree.home.appears("pending/c2.json");
+    tree.world.appears("pending/c2.json");
     tree.answer("c2");
     until("the second turn", || Some(tree.status("root")).filter(|s| s["result"] == "turn 2"));
-    let told = tree.home.told("root", 2);
+    let told = tree.world.told("root", 2);
     for words in ["c1 finished. Its reply:\nc1 is done\n", "c2 finished. Its reply:\nit is 2\n", "c4 finished.", "c5 finished."] {
         assert_eq!(told.matches(words).count(), 1, "{words:?} in {told}");
     }
@@ -75,12 +75,12 @@ fn a_parent_that_wants_any_is_woken_by_the_first_and_again_by_the_last() {
     let tree = Tree::new();
     tree.does("root", "[ $n = 1 ] && for c in 1 2; do relaunch spawn --background --any -w c$c --prompt go; done; echo turn $n");
     ["c1", "c2"].iter().for_each(|child| tree.does(child, ASKS));
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     ["c2", "c1"].iter().zip(2..).for_each(|(child, turn)| {
-        tree.home.appears(&format!("pending/{child}.json"));
+        tree.world.appears(&format!("pending/{child}.json"));
         tree.answer(child);
-        let told = tree.home.told("root", turn);
+        let told = tree.world.told("root", turn);
         assert!(told.contains(&format!("{child} finished.")), "{told}");
         assert_eq!(told.matches("finished.").count(), 1, "{told}");
     });
@@ -93,7 +93,7 @@ fn two_questions_of_one_leaf_one_after_the_other_wake_its_parent_once() {
     let tree = Tree::new();
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", "if [ $n -lt 3 ]; then ask-post \"Question $n?\"; else echo both; fi");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     for n in 1..=2 {
         until("the question", || {
@@ -135,16 +135,16 @@ fn without_a_watcher_resume_brings_the_answer_up_the_whole_chain() {
 fn a_spawn_whose_time_is_over_answers_pending_and_the_reply_wakes_the_parent() {
     let tree = Tree::new();
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w child --prompt go; else news; fi");
-    tree.does("child", "while [ ! -e \"$FAKE_DIR/go\" ]; do sleep 0.05; done; echo late");
-    let _watcher = tree.home.watch();
+    tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo late");
+    let _watcher = tree.world.watch();
     let (status, said) = {
-        let output = tree.home.run("relaunch", &["spawn", "--timeout", "4s", "-w", "root", "--prompt", "go"]);
-        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+        let output = tree.world.run("relaunch", &["spawn", "--timeout", "4s", "-w", "root", "--prompt", "go"]);
+        (output.status.success(), output.stdout)
     };
     assert!(status);
     assert_eq!(said, "SGN_PEND_STARTED (root)\n");
     assert_eq!(tree.status("root")["state"], "awaiting");
-    std::fs::write(tree.home.path("fake/go"), "").unwrap();
+    std::fs::write(tree.world.agent("go"), "").unwrap();
     assert_eq!(tree.result("root"), "late");
     tree.nobody_waits();
 }
@@ -154,15 +154,15 @@ fn a_long_reply_goes_by_file() {
     let tree = Tree::new();
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --background -w child --prompt go; else echo told; fi");
     tree.does("child", "head -c 40000 /dev/zero | tr '\\0' x");
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     tree.spawn("root");
     assert_eq!(tree.result("root"), "told");
-    let told = tree.home.told("root", 2);
+    let told = tree.world.told("root", 2);
     assert!(told.len() < 10_000, "{}", told.len());
-    let path = tree.home.mailbox("runs/child/result.txt");
+    let path = tree.world.in_mailbox("runs/child/result.txt");
     assert!(told.contains(&path.display().to_string()), "{told}");
     assert_eq!(std::fs::read(&path).unwrap().len(), 40_000);
-    let arguments = std::fs::read_to_string(tree.home.path("fake/arguments.root")).unwrap();
+    let arguments = std::fs::read_to_string(tree.world.agent("arguments.root")).unwrap();
     assert!(arguments.lines().nth(1).unwrap().contains(&format!("Read(/{})", path.display())), "{arguments}");
 }
 
@@ -171,11 +171,11 @@ fn what_a_killed_spawn_left_goes_when_a_watcher_starts_even_if_its_parent_has_en
     let tree = Tree::new();
     tree.does("root", "echo done");
     assert_eq!(tree.spawn("root"), "done");
-    let folder = tree.home.mailbox("awaits/root");
+    let folder = tree.world.in_mailbox("awaits/root");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["child.lock", ".tmp0a1b2c3d4e5f"] {
         std::fs::write(folder.join(name), "").unwrap();
     }
-    let _watcher = tree.home.watch();
+    let _watcher = tree.world.watch();
     until("nobody waits", || (!folder.exists()).then_some(()));
 }

@@ -1,6 +1,8 @@
 //! A `claude` that is talked to while it runs: stream-json both ways, with us as its permission host.
 
-use super::claude::{ClaudeHome, LIMIT, Outcome, end_process};
+use crate::support::claude::ClaudeWorld;
+use crate::support::process::end_process;
+use crate::support::{LIMIT, Outcome};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -25,10 +27,10 @@ pub struct Live {
 }
 
 impl Live {
-    /// Starts `claude` with `FLAGS` and `args` in the home's work folder.
+    /// Starts `claude` with `FLAGS` and `args` in the world's work folder.
     #[track_caller]
-    pub fn start(home: &ClaudeHome, args: &[&str]) -> Self {
-        let mut command = home.command();
+    pub fn start(world: &ClaudeWorld, args: &[&str]) -> Self {
+        let mut command = world.claude();
         command.args(FLAGS).args(args);
         Self::spawn(command)
     }
@@ -53,8 +55,8 @@ impl Live {
     }
 
     /// Process id of the command that was started.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    pub fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a pid")
     }
 
     /// Writes one line to the agent.
