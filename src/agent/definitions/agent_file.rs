@@ -85,7 +85,7 @@ pub struct Agent {
     pub prompt: String,
 }
 
-/// The keys without which there is no agent.
+/// The keys that every agent needs.
 #[derive(Deserialize)]
 struct Required {
     name: String,
@@ -174,7 +174,7 @@ fn options() -> Options {
             max_total_scalar_bytes: MAX_TEXT,
         },
         strict_booleans: true,
-        // A number or a boolean without quotes is no text.
+        // A number or a boolean counts as text only in quotes.
         no_schema: true,
         with_snippet: false,
     }
