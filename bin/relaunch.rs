@@ -8,6 +8,7 @@ use askbox::error::{Error, Result};
 use askbox::id::{RoundId, WorkflowId};
 use askbox::mailbox::Mailbox;
 use askbox::run::process::launch;
+use askbox::run::process::programs;
 use askbox::run::recovery;
 use askbox::surface::args::relaunch_args::{Args, Command};
 use askbox::surface::program;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     }
     // The path is looked up at the start: once the program is upgraded while it runs, the kernel reports the path as `(deleted)`.
     if let Ok(own) = std::env::current_exe() {
-        launch::relaunch_is(own);
+        programs::relaunch_is(own);
     }
     program::main(run)
 }

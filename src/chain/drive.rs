@@ -7,8 +7,8 @@ use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox, lineage};
 use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt};
-use crate::run::process::detach;
 use crate::run::recovery::{self, Recovered};
+use crate::run::supervise::detach;
 
 /// Starts every run at or below a workflow that can start: wake-ups of parents, answered rounds, rounds without a supervisor.
 pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {

@@ -7,11 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::chain::bounds;
-use crate::chain::drive;
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
+use crate::chain::{bounds, drive};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -21,7 +20,7 @@ use crate::mailbox::documents::workflow;
 use crate::run::attempt::ending::Ending;
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
-use crate::run::process::detach;
+use crate::run::supervise::detach;
 use crate::run::task::{self, Task};
 use crate::time;
 

@@ -49,7 +49,7 @@ pub struct DelegatedRun {
 
 impl DelegatedRun {
     /// Starts to supervise a claimed run in a thread. The agent is launched through the `relaunch` program: see
-    /// [`relaunch_is`](crate::run::process::launch::relaunch_is).
+    /// [`relaunch_is`](crate::run::process::programs::relaunch_is).
     pub fn start(mailbox: Mailbox, config: Config, run: Run) -> Self {
         let (ring, rings) = mpsc::sync_channel(1);
         let (stoppable, stopper) = mpsc::sync_channel(1);

@@ -26,6 +26,7 @@ pub mod delegated;
 pub mod money;
 pub mod on_demand;
 pub mod process;
+pub mod prompt;
 pub mod recovery;
 pub mod supervise;
 pub mod task;

@@ -10,7 +10,8 @@ use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::ownership::Attempt;
-use crate::run::supervise::stop::{self, Stop};
+use crate::run::supervise::stop::stop_request;
+use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::status::{self, Standing};
 
 /// What is to be done to run a workflow now.
@@ -53,7 +54,7 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
 /// # Errors
 /// [`Error::NotFound`] where there is nothing to stop.
 pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, request: &Stop, config: impl FnOnce() -> Result<Config>) -> Result<Run> {
-    match stop::ask(mailbox, workflow, request) {
+    match stop_request::send(mailbox, workflow, request) {
         Ok(run) => {
             Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
             record::read(mailbox, &run.round(), run.attempt)

@@ -3,14 +3,14 @@
 use std::io::Stdout;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::run::process::lookout::{Lookout, Source};
+use crate::run::process::poll_thread::{PollSource, PollThread};
 
 struct Hangup<F> {
     out: Stdout,
     gone: F,
 }
 
-impl<F: FnMut() + Send> Source for Hangup<F> {
+impl<F: FnMut() + Send> PollSource for Hangup<F> {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.out.as_fd()]
     }
@@ -26,13 +26,13 @@ impl<F: FnMut() + Send> Source for Hangup<F> {
 }
 
 /// A source that calls `gone` once when the reader of standard output closes the pipe.
-pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn Source> {
+pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn PollSource> {
     Box::new(Hangup { out: std::io::stdout(), gone })
 }
 
 /// Calls `gone` from another thread when the reader of standard output closes the pipe. `None` if no pipe could be made.
-pub fn on_hangup(gone: impl FnMut() + Send + 'static) -> Option<Lookout> {
-    let mut lookout = Lookout::new().ok()?;
-    lookout.start(vec![source(gone)]);
-    Some(lookout)
+pub fn on_hangup(gone: impl FnMut() + Send + 'static) -> Option<PollThread> {
+    let mut poll_thread = PollThread::new().ok()?;
+    poll_thread.start(vec![source(gone)]);
+    Some(poll_thread)
 }

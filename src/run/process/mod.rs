@@ -1,9 +1,23 @@
-//! The agent as a process: how it is launched, spoken with and ended.
+//! The agent as an operating-system process: found, called, started, listened to, and ended with all that it started.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `programs` | where the `relaunch` program and the agent program are |
+//! | `session_start` | whether the agent begins, resumes or forks its session |
+//! | `invocation` | the agent's arguments and environment |
+//! | `launch` | starting the agent so that it ends when its supervisor dies |
+//! | `pipes` | the agent's standard input, output and error |
+//! | `poll_thread` | one thread that waits for many descriptors |
+//! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
+//! | `handle` | one process, held by a pidfd |
+//! | `run_processes` | all processes of a run: found by their environment, and ended |
 
-pub mod detach;
+pub mod agent_exit;
+pub mod handle;
+pub mod invocation;
 pub mod launch;
-pub mod lookout;
 pub mod pipes;
-pub mod processes;
-pub mod prompt;
-pub mod role;
+pub mod poll_thread;
+pub mod programs;
+pub mod run_processes;
+pub mod session_start;

@@ -4,14 +4,14 @@ use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{self, Claimant, Run, State};
-use crate::run::process::{launch, processes};
+use crate::run::process::{run_processes, session_start};
 use crate::time;
 
 /// Writes the record of the next attempt: same session, same message. The caller holds the round's lock.
 ///
 /// The session is new if the agent got the message and did nothing: a resume would show the message twice.
 pub(super) fn create(mailbox: &Mailbox, last: &Run) -> Result<Run> {
-    let session_id = if launch::got_nowhere(last) { SessionId::generate() } else { last.session_id };
+    let session_id = if session_start::is_unanswered(last) { SessionId::generate() } else { last.session_id };
     let run = Run {
         attempt: last.attempt + 1,
         session_id,
@@ -34,7 +34,7 @@ pub(super) fn create(mailbox: &Mailbox, last: &Run) -> Result<Run> {
 
 /// Whether a process of any attempt of the round lives.
 pub(super) fn has_processes(run: &Run) -> bool {
-    !processes::of_run(of_round(run)).is_empty()
+    !run_processes::find(of_round(run)).is_empty()
 }
 
 /// Ends all processes of all attempts of the round. Takes up to half a minute if they are stuck.
@@ -42,9 +42,9 @@ pub(super) fn end_processes(run: &Run) -> Result<()> {
     let is_ours = of_round(run);
     if run.state == State::Running {
         // They may be ending already: a supervisor that dies takes its agent along.
-        processes::let_go(&is_ours, processes::TERM_GRACE);
+        run_processes::wait_gone(&is_ours, run_processes::TERM_GRACE);
     }
-    processes::end(&is_ours, processes::TERM_GRACE).map(drop).map_err(|left| {
+    run_processes::end(&is_ours, run_processes::TERM_GRACE).map(drop).map_err(|left| {
         Error::failed(
             format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
             "end them by hand; nothing is relaunched before they are gone",

@@ -8,14 +8,14 @@ use crate::document;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
-use crate::run::supervise::stop;
+use crate::run::supervise::stop::stop_request;
 
 /// [`Ending::Delivered`] if the attempt's session began and its final result came.
 pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let events = BufReader::new(File::open(run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
     // The end of a turn that was stopped on request is not a final result.
-    let stopped = stop::asked(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
+    let stopped = stop_request::read(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
     for line in events.split(b'\n').map_while(std::io::Result::ok) {
         match document::json::<Event>(&line).map(|e| e.kind) {
             Some(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),

@@ -13,7 +13,7 @@ use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::claim::plan;
 use crate::run::money::costs;
 use crate::run::recovery::{next_attempt, receipt};
-use crate::run::supervise::stop;
+use crate::run::supervise::stop::stop_request;
 use crate::time::{self, Time};
 
 const SUPERVISOR_DIED: &str = "its supervisor died";
@@ -151,7 +151,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, last: Run) -> Result<Reco
     let last = Run { cost_usd: costs::catch_up(mailbox, &last)?, ..last };
     let ending = if let Some(delivered) = receipt::find(mailbox, &last) {
         delivered
-    } else if let Some(stop) = stop::asked(&last.folder(mailbox))? {
+    } else if let Some(stop) = stop_request::read(&last.folder(mailbox))? {
         // It died while it was stopping.
         Ending::Interrupted { why: stop.request(config.limits.grace.0).why, class: None }
     } else {

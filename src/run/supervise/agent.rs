@@ -12,40 +12,43 @@ use crate::agent::events::EventKind;
 use crate::agent::stream::Interpreter;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Run;
-use crate::run::process::launch::Start;
-use crate::run::process::lookout::{Lookout, Source};
-use crate::run::process::pipes::{self, Complaints};
-use crate::run::process::processes::{self, Process, Waiter};
+use crate::run::process::agent_exit::{self, AgentExit};
+use crate::run::process::handle::ProcessHandle;
+use crate::run::process::pipes::stderr::AgentErrors;
+use crate::run::process::pipes::stdin::AgentInput;
+use crate::run::process::pipes::stdout;
+use crate::run::process::poll_thread::{PollSource, PollThread};
+use crate::run::process::session_start::SessionStart;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::run_message::RunMessage;
-use crate::run::supervise::stop;
+use crate::run::supervise::stop::wake_up::{self, ControlFifo};
 
 /// The parts of an agent that exist before it is connected.
 pub(crate) struct Spawned {
     pub(crate) child: Child,
     /// Holds the process so that its pid cannot be reused; `None` if the system has no pidfds.
-    pub(crate) process: Option<Arc<Process>>,
+    pub(crate) process: Option<Arc<ProcessHandle>>,
     /// The reading end of its standard error.
     pub(crate) stderr: PipeReader,
     /// Not started yet.
-    pub(crate) lookout: Lookout,
+    pub(crate) poll_thread: PollThread,
     /// How its session began.
-    pub(crate) start: Start,
+    pub(crate) start: SessionStart,
 }
 
 /// A started agent, connected to the channel.
 pub(crate) struct Agent {
-    process: Option<Arc<Process>>,
+    process: Option<Arc<ProcessHandle>>,
     /// Its standard input; `None` once it was closed.
-    input: Option<pipes::Input>,
+    input: Option<AgentInput>,
     interpreter: Arc<Mutex<Interpreter>>,
     /// Gets the last line of its standard error when that ends.
     last_complaint: Receiver<String>,
     /// How its session began.
-    pub(crate) start: Start,
+    pub(crate) start: SessionStart,
     /// Watches for everything except its standard output; ends when this is dropped.
-    _lookout: Lookout,
-    _control: Option<stop::Control>,
+    _poll_thread: PollThread,
+    _control_fifo: Option<ControlFifo>,
 }
 
 impl Agent {
@@ -54,40 +57,40 @@ impl Agent {
         mailbox: &Mailbox,
         run: &Run,
         spawned: Spawned,
-        mut sources: Vec<Box<dyn Source>>,
+        mut sources: Vec<Box<dyn PollSource>>,
         channel: SyncSender<RunMessage>,
         log: &mut EventLog<'_>,
     ) -> Self {
-        let Spawned { mut child, process, stderr, mut lookout, start } = spawned;
+        let Spawned { mut child, process, stderr, mut poll_thread, start } = spawned;
         let folder = run.folder(mailbox);
         let interpreter = Arc::new(Mutex::new(match &start {
-            Start::New => Interpreter::new(),
-            Start::Continue => Interpreter::resuming(run.session_id.to_string()),
-            Start::Fork(from) => Interpreter::resuming(from),
+            SessionStart::New => Interpreter::new(),
+            SessionStart::Continue => Interpreter::resuming(run.session_id.to_string()),
+            SessionStart::Fork(from) => Interpreter::resuming(from),
         }));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
-        let control = match stop::listen(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
-            Ok((control, wake_ups)) => {
+        let control_fifo = match wake_up::listen(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
+            Ok((control_fifo, wake_ups)) => {
                 sources.push(wake_ups);
-                Some(control)
+                Some(control_fifo)
             }
             Err(e) => {
                 log.note(format!("`relaunch stop` cannot wake this run, only a signal can: {e}"));
                 None
             }
         };
-        let input = pipes::Input::of(&mut child);
+        let input = AgentInput::of(&mut child);
         let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
-        pipes::spawn_reader(&mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
-        let (complaints, last_complaint) = Complaints::new(stderr, folder.join("stderr.log"));
+        stdout::spawn_reader(&mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
+        let (complaints, last_complaint) = AgentErrors::new(stderr, folder.join("stderr.log"));
         sources.push(Box::new(complaints));
         let exited = move |status| drop(channel.send(RunMessage::Exited(status)));
         match &process {
-            Some(process) => sources.push(Box::new(Waiter::new(child, process.clone(), exited))),
-            None => processes::wait_aside(child, exited),
+            Some(process) => sources.push(Box::new(AgentExit::new(child, process.clone(), exited))),
+            None => agent_exit::wait_on_thread(child, exited),
         }
-        lookout.start(sources);
-        Self { process, input: Some(input), interpreter, last_complaint, start, _lookout: lookout, _control: control }
+        poll_thread.start(sources);
+        Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, _control_fifo: control_fifo }
     }
 
     /// Writes a line to the agent's standard input. Never blocks. Does nothing once that was closed.

@@ -1,41 +1,44 @@
-//! The interrupt ladder: how a run is stopped without losing work. One rung after the other, never SIGKILL first.
+//! The interrupt ladder: how a run is stopped with as little loss as possible. Each rung is tried for some time before the next one. A
+//! pure state machine: it says which rung is due, and its caller acts.
 //!
-//! | rung | what happens | what it costs |
-//! |---|---|---|
-//! | boundary | the tool calls in flight finish, new ones are refused, the turn ends right behind them | nothing |
-//! | interrupt | the in-band interrupt, only while the agent writes or thinks | the rest of a sentence |
-//! | terminate | SIGTERM: the agent takes its running tools along | the tool call in flight |
-//! | kill | the whole tree is frozen, every descendant killed, then the agent | the same; nothing lives on |
+//! | rung | what happens | what is lost | how long it is tried |
+//! |---|---|---|---|
+//! | boundary | the agent's hooks refuse new tool calls and end the turn after those in flight | nothing | while a tool call is in flight: the request's grace. While the agent writes or thinks: half a second, or five after a tool call |
+//! | interrupt | an interrupt message on the agent's stdin; skipped while a tool call is in flight, because it would cut that too | the text being written | five seconds |
+//! | terminate | SIGTERM to the agent, which ends its tools | the tool call in flight | [`TERM_GRACE`], five seconds |
+//! | kill | all processes of the run are ended with SIGSTOP and SIGKILL | the same | the last rung |
+//!
+//! An urgent request (`now`) skips the boundary. A report that was asked for gets the whole grace.
 
 use std::time::{Duration, Instant};
 
-use crate::run::process::processes::TERM_GRACE;
+use crate::run::process::run_processes::TERM_GRACE;
 
-/// How long the in-band interrupt may take: it is answered within a tenth of a second.
+/// How long the agent may take to end its turn after an interrupt message. It usually takes less than a tenth of a second.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
-/// How long words go on before they are interrupted: a tool call that slipped past our hook as the request came shows up within
-/// that time, and is not cut.
-const SETTLE: Duration = Duration::from_millis(500);
-/// The same behind a tool call: there our hook ends the turn by itself, as quickly as the machine starts a shell.
-const BEHIND_A_TOOL: Duration = Duration::from_secs(5);
+/// How long the agent may go on writing before it is interrupted. A tool call that began just before the request is seen within this time,
+/// and then is not cut.
+const NO_CALL_BEGAN: Duration = Duration::from_millis(500);
+/// The same after a tool call, where the hook ends the turn by itself, as quickly as the machine starts a shell.
+const AFTER_A_TOOL: Duration = Duration::from_secs(5);
 
-/// What was asked for.
+/// A request to stop a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Who or what stops the run.
     pub why: String,
     /// How long the tool call in flight may take to finish.
     pub grace: Duration,
-    /// Ask the agent what it has before it goes.
+    /// Whether the agent is asked for a report before it ends.
     pub report: bool,
-    /// Skip the boundary: no patience with the tool call in flight.
+    /// Whether the tool call in flight is cut instead of waited for: skips the boundary.
     pub now: bool,
 }
 
 /// What the agent is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// A tool call is in flight: an interrupt would cut it.
+    /// A tool call is in flight.
     Tool,
     /// It writes or thinks.
     Words,
@@ -50,7 +53,7 @@ pub enum Rung {
     Interrupt,
     /// SIGTERM.
     Terminate,
-    /// Freeze and kill everything.
+    /// All processes of the run are killed.
     Kill,
 }
 
@@ -70,19 +73,19 @@ impl Rung {
 /// A climb in progress.
 #[derive(Debug, Clone)]
 pub struct Ladder {
-    /// What was asked for.
+    /// The request.
     pub request: Request,
     rung: Rung,
-    /// On the first rung, while the agent only writes or thinks: when that has lasted long enough.
-    settled: Option<Instant>,
-    /// Words get the whole grace as well: they are what was asked for.
-    wants_words: bool,
-    /// When patience with this rung ends.
+    /// On the boundary, while the agent writes or thinks: when to interrupt it.
+    interrupt_at: Option<Instant>,
+    /// Whether text gets the whole grace too, because it is the report that was asked for.
+    wants_text: bool,
+    /// When the next rung is due at the latest; `None` on the last rung.
     until: Option<Instant>,
 }
 
 impl Ladder {
-    /// Begins to climb; the first rung depends on what the agent is doing. Take [`Ladder::rung`] first.
+    /// Begins to climb. The first rung, [`Ladder::rung`], depends on the request and on what the agent is doing.
     #[must_use]
     pub fn begin(request: Request, doing: Doing, now: Instant) -> Self {
         let rung = match (doing, request.now) {
@@ -91,29 +94,29 @@ impl Ladder {
             (_, false) => Rung::Boundary,
         };
         let mut ladder = Self::on(rung, request, now);
-        ladder.settled = Some(now + SETTLE).filter(|_| doing == Doing::Words);
+        ladder.interrupt_at = Some(now + NO_CALL_BEGAN).filter(|_| doing == Doing::Words);
         ladder
     }
 
     /// A ladder that begins with the wait for a report.
     #[must_use]
     pub fn report(request: Request, now: Instant) -> Self {
-        Self { wants_words: true, ..Self::on(Rung::Boundary, request, now) }
+        Self { wants_text: true, ..Self::on(Rung::Boundary, request, now) }
     }
 
-    /// A ladder that begins with SIGTERM: for an agent that does not go after its last word.
+    /// A ladder that begins with SIGTERM, for an agent that does not exit after its last turn.
     #[must_use]
     pub fn terminate(request: Request, now: Instant) -> Self {
         Self::on(Rung::Terminate, request, now)
     }
 
     fn on(rung: Rung, request: Request, now: Instant) -> Self {
-        let mut ladder = Self { request, rung, settled: None, wants_words: false, until: None };
+        let mut ladder = Self { request, rung, interrupt_at: None, wants_text: false, until: None };
         ladder.wait(now);
         ladder
     }
 
-    /// The rung it stands on.
+    /// The current rung.
     #[must_use]
     pub fn rung(&self) -> Rung {
         self.rung
@@ -122,21 +125,21 @@ impl Ladder {
     /// When the next rung is due; `None` on the last one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let settled = self.settled.filter(|_| self.rung == Rung::Boundary);
-        self.until.map(|until| settled.map_or(until, |settled| settled.min(until)))
+        let interrupt_at = self.interrupt_at.filter(|_| self.rung == Rung::Boundary);
+        self.until.map(|until| interrupt_at.map_or(until, |at| at.min(until)))
     }
 
-    /// Climbs if it is time to. Returns the new rung. To be called whenever what the agent does may have changed.
+    /// Goes to the next rung if it is due, and returns it. Call it at the deadline and whenever what the agent is doing may have changed.
     pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
-        self.settled = match doing {
-            Doing::Words if !self.wants_words => self.settled.or(Some(now + BEHIND_A_TOOL)),
+        self.interrupt_at = match doing {
+            Doing::Words if !self.wants_text => self.interrupt_at.or(Some(now + AFTER_A_TOOL)),
             _ => None,
         };
         if self.deadline().is_none_or(|at| now < at) {
             return None;
         }
         self.rung = match (self.rung, doing) {
-            // An interrupt would cut a tool just as well, and without its exit.
+            // An interrupt would cut a tool call as SIGTERM does, but not end its processes.
             (Rung::Boundary, Doing::Words) => Rung::Interrupt,
             (Rung::Boundary | Rung::Interrupt, _) => Rung::Terminate,
             (Rung::Terminate | Rung::Kill, _) => Rung::Kill,
@@ -181,7 +184,7 @@ mod tests {
         let mut ladder = Ladder::begin(request(false), Doing::Words, start);
         assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(500))));
         assert_eq!(ladder.clone().climb(Doing::Words, at(500)), Some(Rung::Interrupt));
-        // A call that slipped past the hook gets its grace, and is given time again when it ends.
+        // A call that began just before the request gets the grace, and after it the hook gets its time.
         assert_eq!(ladder.climb(Doing::Tool, at(200)), None);
         assert_eq!(ladder.climb(Doing::Tool, at(600)), None);
         assert_eq!(ladder.climb(Doing::Words, at(9_000)), None);
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_waited_for_and_then_interrupted() {
+    fn a_report_gets_the_whole_grace_and_is_then_interrupted() {
         let start = Instant::now();
         let mut ladder = Ladder::report(request(false), start);
         assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(29)), None);
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn now_means_no_patience_with_a_tool() {
+    fn an_urgent_request_does_not_wait_for_a_tool() {
         assert_eq!(Ladder::begin(request(true), Doing::Tool, Instant::now()).rung(), Rung::Terminate);
         assert_eq!(Ladder::begin(request(true), Doing::Words, Instant::now()).rung(), Rung::Interrupt);
     }

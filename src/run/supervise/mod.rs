@@ -1,10 +1,42 @@
 //! The supervisor: the process that owns one run, from its launch to its end.
+//!
+//! 1. It takes the round's lock ([`ownership`]). If another process holds the lock, it leaves the run alone.
+//! 2. It reserves money, and notes in `run.json` that it launches, so that recovery knows that there may be a process. (A round that this
+//!    process has just claimed has no `run.json` yet; for recovery that means the same.)
+//! 3. It launches the agent, and makes the record durable while the agent starts ([`start`]).
+//! 4. Only then it sends the agent its first message.
+//! 5. It attends to the agent until that has ended ([`attend`]), and writes every event to the log ([`event_log`]).
+//! 6. It ends what the agent left behind, and makes the ending durable: the round is closed, tried again later, or parked.
+//! 7. It releases the lock.
+//!
+//! | thread | what it does | what it waits for |
+//! |---|---|---|
+//! | attending | all of the above; the only one that decides, writes the log, and speaks to the agent | the next message on the channel, or the next deadline |
+//! | stdout reader | turns the agent's output into messages | the agent's output; room in the channel |
+//! | poll thread | turns everything else into messages: the agent's exit, its standard error, requests to stop, Unix signals, a reader that goes away | its descriptors |
+//! | stdin writer | exists only once the agent stops reading its standard input | the agent |
+//!
+//! | file | idea |
+//! |---|---|
+//! | `supervisor` | the steps above |
+//! | `ownership` | the attempt, and how this process becomes its only supervisor |
+//! | `start` | from a claimed attempt to an agent that has its first message |
+//! | `role_check` | whether the agent program knows the role that the run asks for |
+//! | `agent` | a started agent, and the threads that listen to it |
+//! | `run_message` | what those threads send to the attending thread |
+//! | `attend` | what the attending thread does about it |
+//! | `event_log` | `events.jsonl`, the costs, the observer |
+//! | `ladder` | which step is next when a run is to stop |
+//! | `stop` | how another process asks for that |
+//! | `detach` | starting a supervisor as a process of its own |
 
 pub(crate) mod agent;
 pub(crate) mod attend;
+pub mod detach;
 pub(crate) mod event_log;
 pub mod ladder;
 pub mod ownership;
+pub(crate) mod role_check;
 pub mod run_message;
 pub(crate) mod start;
 pub mod stop;

@@ -13,14 +13,17 @@ use crate::mailbox::{Folder, Mailbox, QuestionDocument, intake};
 use crate::run::attempt::record::{Begin, Record, State};
 use crate::run::claim::plan;
 use crate::run::money::budget::{self, Allowance};
-use crate::run::process::launch::{self, Start};
-use crate::run::process::lookout::{Lookout, Source};
-use crate::run::process::processes::Process;
-use crate::run::process::{prompt, role};
+use crate::run::process::handle::ProcessHandle;
+use crate::run::process::poll_thread::{PollSource, PollThread};
+use crate::run::process::session_start::{self, SessionStart};
+use crate::run::process::{invocation, launch};
+use crate::run::prompt::message;
 use crate::run::supervise::agent::{Agent, Spawned};
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ownership::OwnedAttempt;
+use crate::run::supervise::role_check;
 use crate::run::supervise::run_message::RunMessage;
+use crate::run::supervise::stop::hooks;
 use crate::time;
 
 /// An agent that has received its first message.
@@ -35,7 +38,7 @@ pub(crate) struct Started {
 /// A launch that is prepared; nothing has been started and no name on disk has changed.
 struct Prepared {
     document: QuestionDocument,
-    start: Start,
+    start: SessionStart,
     message: String,
     call: Invocation,
     max_turns: Option<u32>,
@@ -50,7 +53,7 @@ pub(crate) fn start(
     attempt: &mut OwnedAttempt,
     allowance: &Allowance,
     log: &mut EventLog<'_>,
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn PollSource>>,
     channel: SyncSender<RunMessage>,
 ) -> Result<Started> {
     let Prepared { document, start, message, call, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
@@ -68,7 +71,7 @@ pub(crate) fn start(
     let mut agent = Agent::connect(mailbox, run, spawned, sources, channel, log);
     let message = claude::user_message(&run.message_id.to_string(), &message);
     let (first, held_message) = match &run.role {
-        Some(_) => (role::question(), Some(message)),
+        Some(_) => (role_check::question(), Some(message)),
         None => (message, None),
     };
     agent.say(&first);
@@ -83,8 +86,8 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         Some(document) => document,
         None => intake::read_round_file(&mailbox.round(Folder::Running, &run.round()))?,
     };
-    let start = launch::start_of(run);
-    if let (Begin::Fork { from }, Start::New) = (&run.begin, &start) {
+    let start = session_start::of(run);
+    if let (Begin::Fork { from }, SessionStart::New) = (&run.begin, &start) {
         // The transcript existed when the round was claimed. From here on every attempt begins a new session, with the prompt of one.
         run.begin_why = Some(plan::transcript_gone(from));
         run.begin = Begin::Fresh;
@@ -95,18 +98,19 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
         false => None,
     };
-    let message = prompt::message(mailbox, config, &document.typed, run)?;
-    let call = launch::invocation(mailbox, &document.typed, run, &runner, &start);
+    let message = message::first_message(mailbox, config, &document.typed, run)?;
+    let settings = hooks::settings(&run.folder(mailbox));
+    let call = invocation::of(mailbox, &document.typed, run, &runner, &start, &settings);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(Prepared { document, start, message, call, max_turns, record })
 }
 
-fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, start: Start) -> Result<Spawned> {
+fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, start: SessionStart) -> Result<Spawned> {
     let folder = attempt.run.folder(mailbox);
-    let lookout = Lookout::new().io("open a pipe for", &folder)?;
+    let poll_thread = PollThread::new().io("open a pipe for", &folder)?;
     let (stderr, write_end) = std::io::pipe().io("open a pipe for", &folder)?;
     let child = launch::spawn(call, File::from(OwnedFd::from(write_end)))?;
-    let process = Process::hold(child.id()).map(Arc::new);
-    Ok(Spawned { child, process, stderr, lookout, start })
+    let process = ProcessHandle::open(child.id()).map(Arc::new);
+    Ok(Spawned { child, process, stderr, poll_thread, start })
 }

@@ -9,8 +9,9 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::Run;
 use crate::run::money::budget::Allowance;
-use crate::run::process::lookout::Source;
-use crate::run::process::processes;
+use crate::run::process::agent_exit;
+use crate::run::process::poll_thread::PollSource;
+use crate::run::process::run_processes;
 use crate::run::supervise::attend::message_loop::attend;
 use crate::run::supervise::attend::verdict::Attended;
 use crate::run::supervise::event_log::EventLog;
@@ -37,7 +38,7 @@ pub fn supervise(
     config: &Config,
     attempt: Attempt,
     observe: &mut dyn FnMut(&Event),
-    watch: impl FnOnce(Stopper) -> Vec<Box<dyn Source>>,
+    watch: impl FnOnce(Stopper) -> Vec<Box<dyn PollSource>>,
 ) -> Result<Run> {
     let mut attempt = match attempt.own(mailbox)? {
         Owned::Ours(attempt) => *attempt,
@@ -78,11 +79,11 @@ pub fn supervise(
 
 /// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.
 fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
-    if processes::none_is_left() {
+    if agent_exit::no_descendant_is_left() {
         return;
     }
     let token = run.token();
-    match processes::end(|t| t == token, processes::TERM_GRACE) {
+    match run_processes::end(|t| t == token, run_processes::TERM_GRACE) {
         Ok(0) => {}
         Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
         Err(left) => log.note(format!("{left} processes of this run cannot be killed")),

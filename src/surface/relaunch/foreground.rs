@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{Run, State};
-use crate::run::process::processes;
+use crate::run::process::agent_exit;
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::run_message::Stopper;
@@ -49,7 +49,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
         let signals = stop_signals::catch(s.clone(), grace, None);
         signals.into_iter().chain([hangup::source(move || s.stop(reader_gone(grace)))]).collect()
     };
-    processes::adopt_orphans();
+    agent_exit::adopt_orphans();
     let supervised = supervisor::supervise(mailbox, &config, attempt, &mut on_event, stop_by);
     drop(wake_printer);
     let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);

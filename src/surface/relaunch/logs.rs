@@ -16,7 +16,7 @@ use crate::text;
 pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
     let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
     // A reader that goes away ends the program, even while there is nothing to write.
-    let _lookout = follow.then(|| on_hangup(|| std::process::exit(0)));
+    let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
     loop {
         // This is checked before the events are read, so the last look reads the last events.
         let goes_on = follow && events.goes_on()?;

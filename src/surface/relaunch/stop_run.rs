@@ -7,7 +7,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{Run, State};
 use crate::run::on_demand;
-use crate::run::supervise::stop::Stop;
+use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::tail::EventTail;
 use crate::surface::program;
 use crate::time::{self, Span};

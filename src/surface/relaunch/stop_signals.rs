@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::run::process::lookout::{self, Signals, Source};
+use crate::run::process::poll_thread::{self, PollSource, UnixSignals};
 use crate::run::supervise::ladder::Request;
 use crate::run::supervise::run_message::Stopper;
 
 /// Turns a Unix signal into a request to stop. The second signal skips the wait for the tool call in flight.
 struct StopSignals {
-    caught: Signals,
+    caught: UnixSignals,
     stopper: Stopper,
     grace: Duration,
     /// Unix signals before this time are ignored: they were meant for the process group that the supervisor was started in.
@@ -21,12 +21,12 @@ struct StopSignals {
 
 /// Catches the signals from now on. `None` if they cannot be caught.
 #[must_use]
-pub fn catch(stopper: Stopper, grace: Duration, ignore_until: Option<Instant>) -> Option<Box<dyn Source>> {
-    let caught = lookout::signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
+pub fn catch(stopper: Stopper, grace: Duration, ignore_until: Option<Instant>) -> Option<Box<dyn PollSource>> {
+    let caught = poll_thread::catch_unix_signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
     Some(Box::new(StopSignals { caught, stopper, grace, ignore_until, had_one: false }))
 }
 
-impl Source for StopSignals {
+impl PollSource for StopSignals {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.caught.get_read().as_fd()]
     }

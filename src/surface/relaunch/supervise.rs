@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record;
-use crate::run::process::{detach, processes};
+use crate::run::process::agent_exit;
 use crate::run::supervise::ownership::Attempt;
-use crate::run::supervise::supervisor;
+use crate::run::supervise::{detach, supervisor};
 use crate::surface::relaunch::stop_signals;
 use crate::{config, disk, time};
 
@@ -33,7 +33,7 @@ fn supervise_here(mailbox: &Mailbox, attempt: Attempt, detached_by: Option<u32>)
     let ignore_until = detached_by.map(wait_until_orphaned);
     let config = config::load()?.config;
     let grace = config.limits.grace.0;
-    processes::adopt_orphans();
+    agent_exit::adopt_orphans();
     let stop_by = |stopper| stop_signals::catch(stopper, grace, ignore_until).into_iter().collect();
     supervisor::supervise(mailbox, &config, attempt, &mut |_| {}, stop_by)?;
     Ok(0)

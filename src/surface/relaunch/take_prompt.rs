@@ -8,7 +8,7 @@ use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt};
-use crate::run::process::prompt;
+use crate::run::prompt::message;
 use crate::surface::program;
 use crate::surface::relaunch::refusals;
 
@@ -26,7 +26,7 @@ pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Res
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
     };
-    let text = prompt::message(mailbox, &config, &claim.document.typed, &claim.run)?;
+    let text = message::first_message(mailbox, &config, &claim.document.typed, &claim.run)?;
     if json {
         program::print_json(&Prompt { workflow_id: workflow, question_id: claim.run.question_id, prompt: &text })?;
     } else {

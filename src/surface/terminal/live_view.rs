@@ -76,7 +76,7 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     let (sender, woken) = mpsc::channel();
     let mut watched = Watched::new(mailbox, sender.clone());
     on_signal(sender.clone())?;
-    let _lookout = on_hangup(move || drop(sender.send(Woken::Ended)));
+    let _poll_thread = on_hangup(move || drop(sender.send(Woken::Ended)));
     // An unknown workflow is an error before the screen changes.
     let first = picture.look()?;
     if json {

@@ -9,7 +9,7 @@ use crate::log;
 use crate::mailbox::Folder;
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{Claim, Taken};
-use crate::run::process::detach;
+use crate::run::supervise::detach;
 use crate::watch::messages::WatchMessage;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
 

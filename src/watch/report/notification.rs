@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::mailbox::QuestionDocument;
-use crate::run::process::processes::Process;
+use crate::run::process::handle::ProcessHandle;
 use crate::text;
 
 /// A notification program that runs longer is killed.
@@ -34,7 +34,7 @@ pub(in crate::watch) fn send(config: &Config, event: &str, document: &QuestionDo
     };
     let (stdin, bytes) = (child.stdin.take(), document.to_bytes());
     std::thread::spawn(move || {
-        let process = Process::hold(child.id());
+        let process = ProcessHandle::open(child.id());
         // The program may never read its standard input, so this thread must not wait for the write.
         std::thread::spawn(move || {
             let _ = stdin.map(|mut s| s.write_all(&bytes));

@@ -7,14 +7,14 @@ use askbox::config::{Config, Runner};
 use askbox::mailbox::Mailbox;
 use askbox::run::attempt::record::{self, Run, State};
 use askbox::run::delegated::DelegatedRun;
-use askbox::run::process::launch;
+use askbox::run::process::programs;
 use askbox::run::task;
 use serde_json::json;
 
 /// A delegated run of a task with these steps. Everything that the tests' own environment must not decide is set in the runner.
 #[track_caller]
 fn stream(world: &ClaudeWorld, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
-    launch::relaunch_is(env!("CARGO_BIN_EXE_relaunch"));
+    programs::relaunch_is(env!("CARGO_BIN_EXE_relaunch"));
     let mailbox = Mailbox::open_or_create(world.mailbox()).expect("a mailbox");
     let mut config = Config::default();
     let runner = Runner {

@@ -7,11 +7,11 @@ use rustix::process::Signal;
 use crate::agent::claude;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
-use crate::run::process::processes;
+use crate::run::process::run_processes;
 use crate::run::supervise::attend::attendance::{Attendance, Phase};
 use crate::run::supervise::attend::deadlines::TimeLimit;
 use crate::run::supervise::ladder::{Doing, Ladder, Request, Rung};
-use crate::run::supervise::stop;
+use crate::run::supervise::stop::stop_request;
 use crate::time;
 
 /// How long an agent may take to exit after its last result, once its input is closed.
@@ -20,7 +20,7 @@ const EXIT_GRACE: Duration = Duration::from_secs(10);
 impl Attendance<'_, '_> {
     /// Looks for `stop.json`.
     pub(super) fn check_stop_request(&mut self) {
-        match stop::asked(&self.run.folder(self.mailbox)) {
+        match stop_request::read(&self.run.folder(self.mailbox)) {
             Ok(Some(stop)) => self.stop(stop.request(self.config.limits.grace.0)),
             Ok(None) => {}
             Err(e) => self.log.note(format!("a request to stop cannot be read: {e}")),
@@ -65,7 +65,7 @@ impl Attendance<'_, '_> {
             Phase::Stopping(_) | Phase::Reporting(_) | Phase::Exiting(_) | Phase::Overdue(_) => return,
         }
         // The file makes our hooks end the turn behind the tool calls in flight.
-        if let Err(e) = stop::mark(&self.run.folder(self.mailbox), &request.why) {
+        if let Err(e) = stop_request::ensure(&self.run.folder(self.mailbox), &request.why) {
             self.log.note(format!("the tool boundary cannot be asked for: {e}"));
         }
         let ladder = Ladder::begin(request, self.doing(), Instant::now());
@@ -117,7 +117,7 @@ impl Attendance<'_, '_> {
             Rung::Terminate => self.agent.signal(Signal::TERM),
             Rung::Kill => {
                 let token = self.run.token();
-                let _ = processes::end(|t| t == token, Duration::ZERO);
+                let _ = run_processes::end(|t| t == token, Duration::ZERO);
                 self.agent.signal(Signal::KILL);
             }
         }

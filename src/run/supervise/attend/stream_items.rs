@@ -12,11 +12,12 @@ use crate::mailbox::documents::workflow;
 use crate::mailbox::intake;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
-use crate::run::process::launch::Start;
-use crate::run::process::{prompt, role};
+use crate::run::process::session_start::SessionStart;
+use crate::run::prompt::templates;
 use crate::run::supervise::attend::attendance::{Attendance, Phase};
 use crate::run::supervise::ladder::{Ladder, Request, Rung};
-use crate::run::supervise::stop;
+use crate::run::supervise::role_check;
+use crate::run::supervise::stop::hooks;
 
 impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
@@ -27,7 +28,7 @@ impl Attendance<'_, '_> {
             StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
             StreamItem::Permission(request) => self.refuse(&request),
             StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
-            StreamItem::ControlReply { request_id, response, .. } if request_id == role::QUESTION => self.role_answered(&response),
+            StreamItem::ControlReply { request_id, response, .. } if request_id == role_check::QUESTION => self.role_answered(&response),
             StreamItem::Receipt { .. } | StreamItem::PermissionCancelled { .. } | StreamItem::ControlReply { .. } => {}
         }
     }
@@ -41,7 +42,7 @@ impl Attendance<'_, '_> {
             }
             EventKind::ToolResult { id, text, .. } => {
                 self.tools.retain(|t| t != id);
-                self.tool_refused |= self.stop_ending.is_some() && text.contains(stop::REFUSAL);
+                self.tool_refused |= self.stop_ending.is_some() && text.contains(hooks::REFUSAL);
             }
             EventKind::Result { .. } => self.tools.clear(),
             EventKind::Throttled { delay_ms, .. } => self.asked_to_wait = Some(Duration::from_millis(*delay_ms)),
@@ -89,7 +90,7 @@ impl Attendance<'_, '_> {
     /// Sends the message with the answer if the agent knows its role. An agent that does not know it would act without its rules.
     fn role_answered(&mut self, response: &Value) {
         let Some(message) = self.held_message.take() else { return };
-        match self.run.role.as_deref().and_then(|role| role::unknown(role, response)) {
+        match self.run.role.as_deref().and_then(|role| role_check::unknown(role, response)) {
             _ if self.stop_ending.is_some() => self.let_it_exit(),
             None => self.agent.say(&message),
             Some(why) => {
@@ -104,11 +105,11 @@ impl Attendance<'_, '_> {
     fn receipt(&mut self, state: ReceiptState) {
         match state {
             ReceiptState::Queued | ReceiptState::Started => self.message_seen = true,
-            ReceiptState::Completed if !self.message_seen && self.agent.start == Start::Continue => {
+            ReceiptState::Completed if !self.message_seen && self.agent.start == SessionStart::Continue => {
                 self.message_seen = true;
                 self.log.note("the session had the answer already; asking it to continue");
                 let uuid = Uuid::new_v5(&self.run.message_id, &self.run.attempt.to_be_bytes());
-                self.agent.say(&claude::user_message(&uuid.to_string(), prompt::CONTINUE));
+                self.agent.say(&claude::user_message(&uuid.to_string(), templates::CONTINUE));
             }
             ReceiptState::Completed | ReceiptState::Cancelled => {}
         }
@@ -175,7 +176,7 @@ impl Attendance<'_, '_> {
             self.text_before_report = Some(text);
         }
         let uuid = Uuid::new_v5(&self.run.message_id, format!("report {}", self.run.attempt).as_bytes());
-        self.agent.say(&claude::user_message(&uuid.to_string(), prompt::REPORT));
+        self.agent.say(&claude::user_message(&uuid.to_string(), templates::REPORT));
         self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
     }
 }

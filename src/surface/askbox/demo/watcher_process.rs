@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Result};
-use crate::run::process::processes::Process;
+use crate::run::process::handle::ProcessHandle;
 use crate::surface::askbox::demo::narration::print;
 use crate::surface::askbox::demo::stage::Stage;
 
@@ -19,13 +19,13 @@ pub(super) struct Watcher {
 }
 
 /// The watcher's process, for the signal handler's thread.
-static WATCHER: Mutex<Option<Process>> = Mutex::new(None);
+static WATCHER: Mutex<Option<ProcessHandle>> = Mutex::new(None);
 
 impl Watcher {
     pub fn start(stage: &Stage) -> Result<Self> {
         let mut child = stage.program("relaunch").arg("watch").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().io("run", "relaunch")?;
         if let Ok(mut slot) = WATCHER.lock() {
-            *slot = Process::hold(child.id());
+            *slot = ProcessHandle::open(child.id());
         }
         let (sender, lines) = mpsc::channel();
         if let Some(output) = child.stderr.take() {

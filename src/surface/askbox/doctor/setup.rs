@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::config;
 use crate::error::Error;
-use crate::run::process::launch;
+use crate::run::process::programs;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
@@ -42,7 +42,7 @@ fn runners(checkup: &mut Checkup) {
     let place = config::location().unwrap_or_default();
     match checkup.config.runner(None) {
         Ok((name, runner)) => {
-            if let Err(error) = launch::find(Path::new(&runner.program)) {
+            if let Err(error) = programs::find(Path::new(&runner.program)) {
                 let mend = if runner.program == "claude" { "npm install -g @anthropic-ai/claude-code".to_owned() } else { edit(&place) };
                 checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
             }
@@ -50,7 +50,7 @@ fn runners(checkup: &mut Checkup) {
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
     }
     if let Some(program) = checkup.config.notify.command.first().cloned()
-        && launch::find(Path::new(&program)).is_err()
+        && programs::find(Path::new(&program)).is_err()
     {
         checkup.report(
             "no_notifier",
@@ -78,7 +78,7 @@ fn folders(checkup: &mut Checkup) {
 fn programs(checkup: &mut Checkup) {
     let own = std::env::current_exe().ok().and_then(|p| p.parent().map(Path::to_path_buf)).unwrap_or_default();
     for name in PROGRAMS {
-        if launch::find(&own.join(name)).is_err() && launch::find(Path::new(name)).is_err() {
+        if programs::find(&own.join(name)).is_err() && programs::find(Path::new(name)).is_err() {
             let said = format!("is neither in {} nor on PATH", own.display());
             checkup.report("no_program", name, said, "cargo install --locked --path .");
         }

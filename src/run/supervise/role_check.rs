@@ -1,30 +1,30 @@
-//! Whether the agent program knows the agent that it is to be.
+//! Checks whether the agent program knows the role (the agent definition) that the run asks for.
 //!
-//! `claude --agent NAME` with a name that it does not know runs as nobody in particular, with all tools, and says so nowhere. So
-//! it is asked before it is told anything, and before anything is paid for. Only it knows all of its agents: its built-in ones, a
-//! plugin's, those of its own arguments.
+//! `claude --agent NAME` with an unknown name runs without that role's rules, with all tools, and does not say so. So the supervisor asks for
+//! the known names before it sends the message, that is, before a model is paid for. Only the agent program knows all of them: built-in
+//! ones, those of plugins, and those of its own arguments.
 
 use serde_json::Value;
 
 use crate::agent::claude;
 use crate::text;
 
-/// Names the question in its answer.
+/// The id of the control request, which its reply repeats.
 pub const QUESTION: &str = "askbox-role";
-/// So many names are told.
+/// How many known names the refusal lists.
 const NAMES: usize = 20;
 
-/// The question.
+/// The control request that asks for the known names, as a line for the agent's standard input.
 #[must_use]
 pub fn question() -> String {
     claude::initialize(QUESTION)
 }
 
-/// Why a role cannot be taken, by the answer; `None` where it can, or where the answer does not say.
+/// The refusal, if the reply lists names and `role` is none of them.
 #[must_use]
 pub fn unknown(role: &str, answer: &Value) -> Option<String> {
     let names: Vec<&str> = answer["agents"].as_array()?.iter().filter_map(|a| a["name"].as_str()).collect();
-    // A plugin's agent may be named without its plugin.
+    // An agent of a plugin may be named without the plugin.
     if names.iter().any(|name| *name == role || name.strip_suffix(role).is_some_and(|plugin| plugin.ends_with(':'))) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Supervisors as processes of their own.
+//! Starting a supervisor as a process of its own, which outlives the process that starts it.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,25 +8,25 @@ use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{self, Run};
-use crate::run::process::launch;
+use crate::run::process::programs;
 
-/// What a run's environment says about it: nothing of that is true for the supervisor of another run.
+/// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
 
-/// Where a supervisor says what went wrong with itself. Most have nothing to say, and then there is no such file.
+/// The file for the supervisor's own errors and panics. It exists only if there were any.
 #[must_use]
 pub fn log(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
     record::folder(mailbox, round, attempt).join("supervisor.log")
 }
 
-/// Has what this process says when it panics written there, for nobody hears it.
+/// Writes the message of a panic in this process to the file, because a supervisor has no terminal.
 pub fn log_panics(log: PathBuf) {
     std::panic::set_hook(Box::new(move |panic| drop(disk::append(&log, format!("{panic}\n").as_bytes()))));
 }
 
-/// The call that supervises an attempt. It makes a session of its own, which a group of its own would forbid.
+/// The command that supervises an attempt. It must not get a process group of its own: the process then could not start a session.
 pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
-    let mut command = Command::new(launch::relaunch()?);
+    let mut command = Command::new(programs::relaunch()?);
     command
         .arg("supervise")
         .arg("--mailbox")
@@ -41,8 +41,8 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
     Ok(command)
 }
 
-/// Starts the supervisor of an attempt so that it belongs to nobody: whatever becomes of the caller, of its session and of its
-/// run, it goes on. A process in between makes it an orphan, so that no walk from parent to child finds it.
+/// Starts the supervisor of an attempt, detached: it goes on whatever happens to the calling process, its session and its run. A process in
+/// between makes it an orphan, so that a search from parents to children does not find it.
 pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let status = command(mailbox, run)?.arg("--detach").status().map_err(|e| failed(&e))?;
     if !status.success() {
@@ -54,7 +54,7 @@ pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// What cannot be started.
+/// The error for a supervisor that cannot be started.
 #[must_use]
 pub fn failed(error: &std::io::Error) -> Error {
     Error::failed(format!("cannot start a supervisor: {error}"), "is the relaunch program still where it was?")

@@ -1,5 +1,5 @@
-//! One thread looks out for all that may happen beside the agent's output: its end, its complaints, a request to stop, a signal, a
-//! reader that goes away. It sleeps until one of them does.
+//! One thread that waits for many descriptors at once. A supervisor's poll thread waits for the agent's exit and its standard error, for
+//! requests to stop, for Unix signals, and for a reader that goes away. It sleeps until one of them is ready.
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::BorrowedFd;
@@ -11,49 +11,49 @@ use rustix::io::Errno;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// Something that happens now and then; its descriptors tell when.
-pub trait Source: Send {
-    /// The descriptors, of which one that is ready is enough.
+/// Something to wait for, as descriptors and what to do when one of them is ready.
+pub trait PollSource: Send {
+    /// The descriptors. One that is ready is enough.
     fn fds(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// Whether something to read makes them ready; otherwise only an error or a hang-up does.
+    /// Whether data to read makes a descriptor ready. If not, only an error or a hang-up does.
     fn is_read(&self) -> bool {
         true
     }
 
-    /// It happened, or may have. Takes what is there, and waits for no more of it: the others would wait along. Returns whether
-    /// more may come.
+    /// Called when a descriptor is ready, and sometimes when none is. Must not block: all sources share this thread. Returns whether
+    /// the source is to be polled again.
     fn ready(&mut self) -> bool;
 }
 
-/// Looks out until it is dropped. What has happened by then is still taken.
+/// A thread that polls sources until this is dropped. Sources that are ready by then are still called.
 #[derive(Debug)]
-#[must_use = "nobody looks out once this is dropped"]
-pub struct Lookout {
-    over: Option<PipeReader>,
-    /// Its closing ends the thread.
-    _open: PipeWriter,
+#[must_use = "dropping it ends the thread"]
+pub struct PollThread {
+    /// Ready once this is dropped. Taken by the thread when it starts.
+    dropped: Option<PipeReader>,
+    _alive: PipeWriter,
 }
 
-impl Lookout {
-    /// Looks out for nothing yet.
+impl PollThread {
+    /// Without sources. The thread is not started yet.
     pub fn new() -> std::io::Result<Self> {
-        let (over, open) = std::io::pipe()?;
-        Ok(Self { over: Some(over), _open: open })
+        let (dropped, alive) = std::io::pipe()?;
+        Ok(Self { dropped: Some(dropped), _alive: alive })
     }
 
-    /// Looks out for all of these; once.
-    pub fn start(&mut self, sources: Vec<Box<dyn Source>>) {
-        if let Some(over) = self.over.take() {
-            std::thread::spawn(move || look_out(&over, sources));
+    /// Starts the thread. Does nothing if it was started before.
+    pub fn start(&mut self, sources: Vec<Box<dyn PollSource>>) {
+        if let Some(dropped) = self.dropped.take() {
+            std::thread::spawn(move || poll_all(&dropped, sources));
         }
     }
 }
 
-fn look_out(over: &PipeReader, mut sources: Vec<Box<dyn Source>>) {
+fn poll_all(dropped: &PipeReader, mut sources: Vec<Box<dyn PollSource>>) {
     loop {
-        let mut fds = vec![PollFd::new(over, PollFlags::empty())];
-        // Of every source, where its descriptors end.
+        let mut fds = vec![PollFd::new(dropped, PollFlags::empty())];
+        // For each source, the index behind its last descriptor.
         let mut ends = Vec::with_capacity(sources.len());
         for source in &sources {
             let flags = if source.is_read() { PollFlags::IN } else { PollFlags::empty() };
@@ -63,7 +63,7 @@ fn look_out(over: &PipeReader, mut sources: Vec<Box<dyn Source>>) {
         match poll(&mut fds, None) {
             Ok(_) => {}
             Err(Errno::INTR) => continue,
-            // No memory. The agent's end must not be missed for that.
+            // Out of memory. Try again: the agent's exit must not be missed.
             Err(_) => {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
@@ -80,13 +80,13 @@ fn look_out(over: &PipeReader, mut sources: Vec<Box<dyn Source>>) {
     }
 }
 
-/// Signals that were caught.
-pub(crate) type Signals = SignalDelivery<UnixStream, SignalOnly>;
+/// Unix signals that were caught, and the descriptor that is ready when there are any.
+pub(crate) type UnixSignals = SignalDelivery<UnixStream, SignalOnly>;
 
-/// Catches signals, for a [`Source`].
-pub(crate) fn signals(caught: &[i32]) -> std::io::Result<Signals> {
+/// Catches Unix signals from now on, for a [`PollSource`].
+pub(crate) fn catch_unix_signals(caught: &[i32]) -> std::io::Result<UnixSignals> {
     let (read, write) = UnixStream::pair()?;
-    Signals::with_pipe(read, write, SignalOnly, caught)
+    UnixSignals::with_pipe(read, write, SignalOnly, caught)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     struct Bytes(PipeReader, Sender<Option<u8>>);
 
-    impl Source for Bytes {
+    impl PollSource for Bytes {
         fn fds(&self) -> Vec<BorrowedFd<'_>> {
             vec![self.0.as_fd()]
         }
@@ -109,22 +109,21 @@ mod tests {
         fn ready(&mut self) -> bool {
             let mut byte = [0];
             let n = self.0.read(&mut byte).unwrap();
-            // Who asked may have seen enough.
             self.1.send((n > 0).then_some(byte[0])).is_ok() && n > 0
         }
     }
 
-    fn bytes() -> (PipeWriter, Box<dyn Source>, Receiver<Option<u8>>) {
+    fn bytes() -> (PipeWriter, Box<dyn PollSource>, Receiver<Option<u8>>) {
         let (read, write) = std::io::pipe().unwrap();
         let (sender, taken) = mpsc::channel();
         (write, Box::new(Bytes(read, sender)), taken)
     }
 
     #[test]
-    fn a_source_that_ends_is_not_asked_again_and_the_others_go_on() {
+    fn a_source_that_has_ended_is_not_polled_again_and_the_others_are() {
         let ((one, first, from_one), (mut two, second, from_two)) = (bytes(), bytes());
-        let mut lookout = Lookout::new().unwrap();
-        lookout.start(vec![first, second]);
+        let mut thread = PollThread::new().unwrap();
+        thread.start(vec![first, second]);
         drop(one);
         assert_eq!(from_one.recv_timeout(LONG), Ok(None));
         assert_eq!(from_one.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
@@ -133,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_happened_when_it_is_dropped_is_still_taken_and_then_it_ends() {
+    fn sources_that_are_ready_when_the_thread_is_dropped_are_still_called() {
         let (mut pipe, source, taken) = bytes();
         pipe.write_all(b"abc").unwrap();
-        let mut lookout = Lookout::new().unwrap();
-        lookout.start(vec![source]);
-        drop(lookout);
+        let mut thread = PollThread::new().unwrap();
+        thread.start(vec![source]);
+        drop(thread);
         for byte in *b"abc" {
             assert_eq!(taken.recv_timeout(LONG), Ok(Some(byte)));
         }

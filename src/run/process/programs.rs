@@ -1,0 +1,58 @@
+//! Where the `relaunch` program and the agent program are.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+
+/// The path that [`relaunch_is`] was given.
+static RELAUNCH: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the `relaunch` program, through which every agent is launched. Without a call, it is looked for beside the running program
+/// and then on PATH. Only the first call has an effect.
+pub fn relaunch_is(program: impl Into<PathBuf>) {
+    let _ = RELAUNCH.set(program.into());
+}
+
+/// The path of the `relaunch` program.
+///
+/// # Errors
+/// [`Error::Failed`] if it is not found.
+pub fn relaunch() -> Result<PathBuf> {
+    if let Some(named) = RELAUNCH.get() {
+        return Ok(named.clone());
+    }
+    let beside = std::env::current_exe().ok().map(|own| own.with_file_name("relaunch")).filter(|p| is_executable(p));
+    beside.or_else(|| on_path(Path::new("relaunch"))).ok_or_else(|| {
+        Error::failed("the `relaunch` program is not found", "install it beside this program or on PATH; a library caller can name it")
+    })
+}
+
+/// The path of an agent program: as it is if it has a folder, else from PATH.
+///
+/// # Errors
+/// [`Error::Failed`] if there is no such executable file.
+pub fn find(program: &Path) -> Result<PathBuf> {
+    let missing = || {
+        Error::failed(
+            format!("there is no program `{}`", program.display()),
+            format!(
+                "install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}",
+                crate::config::location().unwrap_or_default().display()
+            ),
+        )
+    };
+    if program.components().count() > 1 {
+        return if is_executable(program) { Ok(program.to_path_buf()) } else { Err(missing()) };
+    }
+    on_path(program).ok_or_else(missing)
+}
+
+fn is_executable(program: &Path) -> bool {
+    rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
+}
+
+fn on_path(program: &Path) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|p| is_executable(p))
+}

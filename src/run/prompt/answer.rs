@@ -1,0 +1,50 @@
+//! How an answer is put in words for the agent.
+
+use crate::disk;
+use crate::error::Result;
+use crate::mailbox::answer::{DEFAULT, Outcome};
+use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::run::attempt::record::Run;
+use crate::run::prompt::files;
+use crate::text::shell_quote;
+
+/// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
+/// and every later turn pays for the whole prompt.
+pub const INLINE_ANSWER: usize = 512 << 10;
+
+/// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
+pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
+    let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
+    let (outcome, value) = (answer.outcome, answer.value.as_ref());
+    let (Outcome::Answered, Some(value)) = (outcome, value) else {
+        return Ok(format!(
+            "The user declined to answer. Do not guess an answer: go on without it, or end your turn and say what is missing.{note}"
+        ));
+    };
+    if value.to_text().len() > INLINE_ANSWER {
+        let path = files::long_answer(mailbox, run);
+        disk::touch_folder(&run.folder(mailbox))?;
+        disk::replace(&path, value.to_text().as_bytes())?;
+        return Ok(format!(
+            "The user's answer is {} bytes long; read it from {}{note}",
+            value.to_text().len(),
+            shell_quote(&path.display().to_string())
+        ));
+    }
+    let who = if answer.by == DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    Ok(match value {
+        AnswerValue::Batch(map) => {
+            let mut text = format!("{who}:");
+            for (n, part) in question.questions.iter().enumerate() {
+                let given =
+                    map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()).map(|v| v.to_text()).unwrap_or_default();
+                text.push_str(&format!("\n- {} ({}): {given}", part.question, part.key(n)));
+            }
+            text + &note
+        }
+        value => {
+            let described = question.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
+            format!("{who}: {}{}{note}", value.to_text(), described.map(|c| format!(" ({})", c.description)).unwrap_or_default())
+        }
+    })
+}

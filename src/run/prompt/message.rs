@@ -1,0 +1,67 @@
+//! The first message of an attempt.
+
+use crate::agent::chain_signals::quoted;
+use crate::config::Config;
+use crate::error::Result;
+use crate::mailbox::awaits::{End, Ended};
+use crate::mailbox::{Mailbox, Question};
+use crate::run::attempt::record::{Begin, Run};
+use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
+use crate::run::prompt::{answer, files};
+use crate::text::{one_line, shell_quote};
+
+/// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
+/// long for a prompt.
+pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    if let (false, None) = (question.results.is_empty(), &question.answer) {
+        let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
+        let results: String = question.results.iter().map(result).collect();
+        let values = [
+            ("workflow_id", run.workflow_id.as_str()),
+            ("checkpoint", &checkpoint_in_words(mailbox, question)),
+            ("prompt", question.prompt.as_deref().unwrap_or("(not known)")),
+            ("results", &results),
+        ];
+        return Ok(fill(template, &values));
+    }
+    // A task is its own message.
+    if let (Some(prompt), None) = (&question.prompt, &question.answer) {
+        return Ok(prompt.clone());
+    }
+    let template = match (&run.begin, config.relaunch.prompt.as_str()) {
+        (Begin::Fork { .. }, _) => RESUMED,
+        (Begin::Fresh, "") => FRESH,
+        (Begin::Fresh, own) => own,
+    };
+    let answer = match &question.answer {
+        Some(answer) => answer::in_words(mailbox, question, answer, run)?,
+        None => String::new(),
+    };
+    let checkpoint = checkpoint_in_words(mailbox, question);
+    Ok(fill(
+        template,
+        &[("workflow_id", run.workflow_id.as_str()), ("checkpoint", &checkpoint), ("question", &question.title()), ("answer", &answer)],
+    ))
+}
+
+/// How one child ended. Its text is quoted, so that it is never read as a chain signal.
+fn result(ended: &Ended) -> String {
+    let (id, text) = (&ended.workflow_id, quoted(&ended.text));
+    let seen = if ended.perhaps_told { PERHAPS_TOLD } else { "" };
+    match (ended.end, &ended.file) {
+        (End::Finished, Some(file)) => {
+            let file = shell_quote(&file.display().to_string());
+            format!("{id} finished.{seen} Its reply is long; read it from {file}. It begins:\n{text}\n\n")
+        }
+        (End::Finished, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
+        (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), one_line(&text)),
+    }
+}
+
+fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
+    match (files::checkpoint(mailbox, question), &question.checkpoint) {
+        (Some(path), _) => path.display().to_string(),
+        (None, Some(lost)) => format!("{} (missing or unreadable: say so if you need it)", lost.display()),
+        (None, None) => "(none was saved)".into(),
+    }
+}
