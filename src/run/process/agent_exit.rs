@@ -70,7 +70,7 @@ impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
     }
 }
 
-/// [`AgentExit`] without a pidfd, which a very old system lacks: waits on a thread of its own.
+/// [`AgentExit`] without a pidfd, which could not be opened: waits on a thread of its own.
 pub(crate) fn wait_on_thread(mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
     std::thread::spawn(move || {
         while adopts_orphans() {

@@ -15,7 +15,7 @@ pub struct ProcessHandle {
 }
 
 impl ProcessHandle {
-    /// The process that has this pid now; `None` if there is none, or if the system has no pidfds.
+    /// The process that has this pid now; `None` if there is none, or if no pidfd can be opened.
     #[must_use]
     pub fn open(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;

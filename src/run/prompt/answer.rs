@@ -31,10 +31,10 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
             shell_quote(&path.display().to_string())
         ));
     }
-    let who = if answer.by == DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    let source = if answer.by == DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
     Ok(match value {
         AnswerValue::Batch(map) => {
-            let mut text = format!("{who}:");
+            let mut text = format!("{source}:");
             for (n, part) in question.questions.iter().enumerate() {
                 let given =
                     map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()).map(|v| v.to_text()).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
         }
         value => {
             let described = question.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
-            format!("{who}: {}{}{note}", value.to_text(), described.map(|c| format!(" ({})", c.description)).unwrap_or_default())
+            format!("{source}: {}{}{note}", value.to_text(), described.map(|c| format!(" ({})", c.description)).unwrap_or_default())
         }
     })
 }

@@ -1,4 +1,4 @@
-//! What the relaunched agent is told.
+//! The messages that askbox sends to the agent.
 //!
 //! | file | idea |
 //! |---|---|

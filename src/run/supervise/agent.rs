@@ -26,7 +26,7 @@ use crate::run::supervise::stop::wake_up::{self, ControlFifo};
 /// The parts of an agent that exist before it is connected.
 pub(crate) struct Spawned {
     pub(crate) child: Child,
-    /// Holds the process so that its pid cannot be reused; `None` if the system has no pidfds.
+    /// Holds the process so that its pid cannot be reused; `None` if no pidfd could be opened.
     pub(crate) process: Option<Arc<ProcessHandle>>,
     /// The reading end of its standard error.
     pub(crate) stderr: PipeReader,
@@ -112,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// The event that tells what a stopped agent has done so far; `how` says what stopped it.
+    /// The event with what a stopped agent has done so far. `how`: what stopped it.
     pub(crate) fn interrupted(&self, how: &str) -> EventKind {
         self.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(how)
     }

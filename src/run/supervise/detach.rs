@@ -57,5 +57,5 @@ pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
 /// The error for a supervisor that cannot be started.
 #[must_use]
 pub fn failed(error: &std::io::Error) -> Error {
-    Error::failed(format!("cannot start a supervisor: {error}"), "is the relaunch program still where it was?")
+    Error::failed(format!("cannot start a supervisor: {error}"), "check that the relaunch program is still installed: askbox doctor")
 }

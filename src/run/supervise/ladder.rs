@@ -39,9 +39,9 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// A tool call is in flight.
-    Tool,
+    ToolCall,
     /// It writes or thinks.
-    Words,
+    Writing,
 }
 
 /// One rung.
@@ -89,12 +89,12 @@ impl Ladder {
     #[must_use]
     pub fn begin(request: Request, doing: Doing, now: Instant) -> Self {
         let rung = match (doing, request.now) {
-            (Doing::Words, true) => Rung::Interrupt,
-            (Doing::Tool, true) => Rung::Terminate,
+            (Doing::Writing, true) => Rung::Interrupt,
+            (Doing::ToolCall, true) => Rung::Terminate,
             (_, false) => Rung::Boundary,
         };
         let mut ladder = Self::on(rung, request, now);
-        ladder.interrupt_at = Some(now + NO_CALL_BEGAN).filter(|_| doing == Doing::Words);
+        ladder.interrupt_at = Some(now + NO_CALL_BEGAN).filter(|_| doing == Doing::Writing);
         ladder
     }
 
@@ -132,7 +132,7 @@ impl Ladder {
     /// Goes to the next rung if it is due, and returns it. Call it at the deadline and whenever what the agent is doing may have changed.
     pub fn climb(&mut self, doing: Doing, now: Instant) -> Option<Rung> {
         self.interrupt_at = match doing {
-            Doing::Words if !self.wants_text => self.interrupt_at.or(Some(now + AFTER_A_TOOL)),
+            Doing::Writing if !self.wants_text => self.interrupt_at.or(Some(now + AFTER_A_TOOL)),
             _ => None,
         };
         if self.deadline().is_none_or(|at| now < at) {
@@ -140,7 +140,7 @@ impl Ladder {
         }
         self.rung = match (self.rung, doing) {
             // An interrupt would cut a tool call as SIGTERM does, but not end its processes.
-            (Rung::Boundary, Doing::Words) => Rung::Interrupt,
+            (Rung::Boundary, Doing::Writing) => Rung::Interrupt,
             (Rung::Boundary | Rung::Interrupt, _) => Rung::Terminate,
             (Rung::Terminate | Rung::Kill, _) => Rung::Kill,
         };
@@ -169,11 +169,11 @@ mod tests {
     #[test]
     fn a_tool_in_flight_gets_its_grace_and_is_never_cut_by_the_interrupt() {
         let start = Instant::now();
-        let mut ladder = Ladder::begin(request(false), Doing::Tool, start);
+        let mut ladder = Ladder::begin(request(false), Doing::ToolCall, start);
         assert_eq!(ladder.rung(), Rung::Boundary);
-        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(29)), None);
-        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(30)), Some(Rung::Terminate));
-        assert_eq!(ladder.climb(Doing::Tool, start + Duration::from_secs(36)), Some(Rung::Kill));
+        assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(30)), Some(Rung::Terminate));
+        assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(36)), Some(Rung::Kill));
         assert_eq!(ladder.deadline(), None);
     }
 
@@ -181,28 +181,28 @@ mod tests {
     fn words_are_interrupted_once_it_is_sure_that_no_tool_call_has_just_begun() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut ladder = Ladder::begin(request(false), Doing::Words, start);
+        let mut ladder = Ladder::begin(request(false), Doing::Writing, start);
         assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(500))));
-        assert_eq!(ladder.clone().climb(Doing::Words, at(500)), Some(Rung::Interrupt));
+        assert_eq!(ladder.clone().climb(Doing::Writing, at(500)), Some(Rung::Interrupt));
         // A call that began just before the request gets the grace, and after it the hook gets its time.
-        assert_eq!(ladder.climb(Doing::Tool, at(200)), None);
-        assert_eq!(ladder.climb(Doing::Tool, at(600)), None);
-        assert_eq!(ladder.climb(Doing::Words, at(9_000)), None);
-        assert_eq!(ladder.climb(Doing::Words, at(14_000)), Some(Rung::Interrupt));
-        assert_eq!(ladder.climb(Doing::Words, at(19_000)), Some(Rung::Terminate));
+        assert_eq!(ladder.climb(Doing::ToolCall, at(200)), None);
+        assert_eq!(ladder.climb(Doing::ToolCall, at(600)), None);
+        assert_eq!(ladder.climb(Doing::Writing, at(9_000)), None);
+        assert_eq!(ladder.climb(Doing::Writing, at(14_000)), Some(Rung::Interrupt));
+        assert_eq!(ladder.climb(Doing::Writing, at(19_000)), Some(Rung::Terminate));
     }
 
     #[test]
     fn a_report_gets_the_whole_grace_and_is_then_interrupted() {
         let start = Instant::now();
         let mut ladder = Ladder::report(request(false), start);
-        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(29)), None);
-        assert_eq!(ladder.climb(Doing::Words, start + Duration::from_secs(30)), Some(Rung::Interrupt));
+        assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(30)), Some(Rung::Interrupt));
     }
 
     #[test]
     fn an_urgent_request_does_not_wait_for_a_tool() {
-        assert_eq!(Ladder::begin(request(true), Doing::Tool, Instant::now()).rung(), Rung::Terminate);
-        assert_eq!(Ladder::begin(request(true), Doing::Words, Instant::now()).rung(), Rung::Interrupt);
+        assert_eq!(Ladder::begin(request(true), Doing::ToolCall, Instant::now()).rung(), Rung::Terminate);
+        assert_eq!(Ladder::begin(request(true), Doing::Writing, Instant::now()).rung(), Rung::Interrupt);
     }
 }

@@ -9,7 +9,7 @@ use crate::run::supervise::ladder::Request;
 /// its pipe is full. So memory stays bounded, however much the agent prints.
 const CAPACITY: usize = 16;
 
-/// What the attending thread is told.
+/// One message to the attending thread.
 #[derive(Debug)]
 pub(crate) enum RunMessage {
     /// What the agent printed, in order.

@@ -72,7 +72,7 @@ pub fn supervise(
     attempt.run.cost_usd = log.cost_usd();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
-    // Last: who waits for the lock finds the round closed and the log complete.
+    // The lock is released last, so that a process that waits for it finds the round closed and the log complete.
     drop(attempt);
     log.finish().map(|()| run)
 }

@@ -124,6 +124,6 @@ impl Attendance<'_, '_> {
     }
 
     fn doing(&self) -> Doing {
-        if self.tools.is_empty() { Doing::Words } else { Doing::Tool }
+        if self.tools.is_empty() { Doing::Writing } else { Doing::ToolCall }
     }
 }

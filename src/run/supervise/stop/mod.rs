@@ -2,7 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `stop_request` | `stop.json`, which says who wants the run to stop, and how |
+//! | `stop_request` | the request itself, `stop.json` |
 //! | `wake_up` | the FIFO that wakes the supervisor, so that it reads the request |
 //! | `hooks` | the agent's own hooks, which see the request and end the turn at a tool boundary |
 
