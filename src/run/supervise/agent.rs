@@ -1,4 +1,4 @@
-//! A started agent: its process, its standard input, and the threads that send what happens to it as [`RunMessage`]s.
+//! A started agent: its process, its standard input, and the threads that send what happens to it as messages.
 
 use std::io::PipeReader;
 use std::process::Child;

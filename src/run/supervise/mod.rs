@@ -1,11 +1,11 @@
 //! The supervisor: the process that owns one run, from its launch to its end.
 //!
-//! 1. It takes the round's lock ([`ownership`]). If another process holds the lock, it leaves the run alone.
+//! 1. It takes the round's lock (`ownership`). If another process holds the lock, it leaves the run alone.
 //! 2. It reserves money, and notes in `run.json` that it launches, so that recovery knows that there may be a process. (A round that this
 //!    process has just claimed has no `run.json` yet; for recovery that means the same.)
-//! 3. It launches the agent, and makes the record durable while the agent starts ([`start`]).
+//! 3. It launches the agent, and makes the record durable while the agent starts (`start`).
 //! 4. Only then it sends the agent its first message.
-//! 5. It attends to the agent until that has ended ([`attend`]), and writes every event to the log ([`event_log`]).
+//! 5. It attends to the agent until that has ended (`attend`), and writes every event to the log (`event_log`).
 //! 6. It ends what the agent left behind, and makes the ending durable: the round is closed, tried again later, or parked.
 //! 7. It releases the lock.
 //!

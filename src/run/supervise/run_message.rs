@@ -1,4 +1,4 @@
-//! The messages of one run: everything that the attending thread reacts to arrives as a [`RunMessage`] on one channel.
+//! The messages of one run: everything that the attending thread reacts to arrives as a `RunMessage` on one channel.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 

@@ -1,4 +1,4 @@
-//! Attends to a live agent: takes one [`RunMessage`](super::run_message::RunMessage) after the other, watches the deadlines, and
+//! Attends to a live agent: takes one `RunMessage` after the other, watches the deadlines, and
 //! stops the agent if it must. All of it happens on one thread.
 //!
 //! | file | idea |
