@@ -251,7 +251,7 @@ fn the_built_in_question_reaches_the_permission_host_and_takes_its_answer() {
 }
 
 #[test]
-fn an_agent_dies_with_its_parent_and_takes_its_tools_along() {
+fn an_agent_dies_with_its_parent_and_its_tools_die_too() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let fifo = world.work().join("alive");

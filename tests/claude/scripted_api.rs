@@ -1,4 +1,4 @@
-//! The scripted API itself: each kind of step does to the real agent what it says.
+//! The scripted API itself: each kind of step has its effect on the real agent.
 
 use crate::support::claude::api::Api;
 use crate::support::claude::live::Live;

@@ -117,7 +117,7 @@ fn an_agent_that_closes_its_output_and_stays_is_ended() {
 }
 
 #[test]
-fn half_a_line_and_a_death_is_a_failure_that_is_retried_in_the_same_session() {
+fn an_agent_that_dies_in_the_middle_of_a_line_is_retried_in_the_same_session() {
     let case =
         Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
     case.ends("delivered");
@@ -128,7 +128,7 @@ fn half_a_line_and_a_death_is_a_failure_that_is_retried_in_the_same_session() {
 }
 
 #[test]
-fn invalid_utf8_costs_the_bytes_and_nothing_else() {
+fn invalid_utf8_is_replaced_and_the_rest_of_the_line_is_kept() {
     let text = "printf '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\\351 \\377\\376\\300!\"}]}}\\n\\377\\377\\n'";
     let case = Case::new(&format!("{text}\nwork"), "", "");
     case.ends("delivered");
@@ -202,7 +202,7 @@ fn a_grandchild_that_holds_standard_error_open_holds_nothing_up() {
 }
 
 #[test]
-fn what_it_complained_of_last_is_what_it_died_of() {
+fn the_last_lines_on_standard_error_are_the_reason_of_a_failure() {
     let case = Case::new("echo 'all is well' >&2\necho 'out of walnuts' >&2\necho >&2\nexit 3", "attempts = 1", "");
     case.ends("parked");
     assert!(

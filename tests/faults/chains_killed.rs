@@ -254,7 +254,7 @@ fn at_step(level: &str, step: &str, (victims, [watch, supervisor, agent]): (&str
 }
 
 #[test]
-fn whoever_is_killed_at_whatever_step_of_a_chain_every_level_is_woken_once_as_the_documentation_says() {
+fn any_processes_killed_at_any_step_of_a_chain_every_level_is_woken_once_as_the_documentation_says() {
     let cases: Vec<_> = STEPS
         .iter()
         .flat_map(|step| VICTIMS.iter().flat_map(move |victims| ["l3", "l2", "l1"].map(|level| (step, victims, level))))

@@ -191,7 +191,7 @@ enum Case {
 }
 
 #[test]
-fn whoever_is_killed_at_whatever_step_each_answer_is_delivered_once_as_the_documentation_says() {
+fn any_processes_killed_at_any_step_each_answer_is_delivered_once_as_the_documentation_says() {
     needs!("strace");
     let cases: Vec<(usize, Case)> = BEFORE
         .iter()

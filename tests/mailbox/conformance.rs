@@ -145,7 +145,7 @@ fn a_post_gives_a_receipt_and_the_same_again_gives_the_same() {
 }
 
 #[test]
-fn the_clients_know_each_others_questions() {
+fn the_programs_and_the_script_read_each_others_questions() {
     for_each(|client, world| {
         for (first, second) in [(client, &Client::Programs), (&Client::Programs, client)] {
             let args = ["-w", "both", "Go \"on\"?\n\u{1}", "-o", "yes=Sure, \\ and ä", "-o", "no"];
@@ -168,7 +168,7 @@ fn another_question_while_one_is_pending_is_a_conflict() {
 }
 
 #[test]
-fn of_many_posts_at_once_one_wins() {
+fn of_many_posts_for_one_workflow_at_the_same_time_one_wins() {
     for_each(|client, world| {
         let spawn = |n: usize| {
             let mut post = client.command(world, "post");
@@ -205,7 +205,7 @@ fn an_id_that_could_leave_the_mailbox_is_refused_by_the_programs_and_by_the_scri
 }
 
 #[test]
-fn what_makes_no_sense_has_its_exit_status() {
+fn each_kind_of_invalid_call_has_its_exit_status() {
     for_each(|client, world| {
         for (args, status) in [
             (vec![], 2),
@@ -278,7 +278,7 @@ fn a_checkpoint_survives_with_all_of_its_values() {
 }
 
 #[test]
-fn what_is_no_checkpoint_is_refused_and_the_old_one_stays() {
+fn an_invalid_checkpoint_is_refused_and_the_old_one_stays() {
     for_each(|client, world| {
         exits(client, &client.save(world, &["w"], br#"{"current_step": "one"}"#), 0);
         let deep = format!(r#"{{"x": {}{}}}"#, "[".repeat(100), "]".repeat(100));

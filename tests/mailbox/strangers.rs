@@ -1,4 +1,4 @@
-//! Strangers at the mailbox: bash with `cat`, `jq` and `mv`, none of our tools, against a real watcher and a fake agent.
+//! Questions and answers written by hand, in bash with `cat`, `jq` and `mv`, against a real watcher and a scripted agent.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +62,7 @@ fn the_first_sketchs_snippets_run_verbatim_and_launch_the_agent_once() {
 }
 
 #[test]
-fn the_snippets_work_without_a_watcher_looking_on() {
+fn the_first_sketchs_snippets_work_before_a_watcher_starts() {
     let world = World::at_home();
     let id = world.id("late");
     let _checkpoint = Litter(format!("/tmp/workflow_{id}_checkpoint.json").into());

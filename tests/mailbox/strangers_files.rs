@@ -1,4 +1,4 @@
-//! What strangers leave in `pending/` that is no question, or not yet: it settles or goes to quarantine, and stops nobody.
+//! Entries in `pending/` that are not questions, or not yet complete: each is read later or goes to quarantine, and delays no other.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ fn cat(world: &World, below: &str, text: &str) {
 }
 
 #[test]
-fn what_is_no_plain_readable_file_goes_to_quarantine_and_stops_nobody() {
+fn what_is_not_a_readable_regular_file_goes_to_quarantine_and_delays_no_other_question() {
     let world = World::at_home();
     let watcher = world.watch();
     fs::write(world.path("secret.json"), question("link", "Read me?")).unwrap();
@@ -66,7 +66,7 @@ fn a_device_and_somebody_elses_file_go_to_quarantine() {
 }
 
 #[test]
-fn what_editors_drop_is_passed_over() {
+fn files_that_editors_leave_are_ignored() {
     let world = World::at_home();
     let watcher = world.watch();
     let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];

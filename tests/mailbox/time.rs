@@ -1,4 +1,4 @@
-//! What time does to a question, and to the mailbox, under a real watcher.
+//! Expiry, defaults, reminders and other events that come with time, under a real watcher.
 
 use std::fs;
 
@@ -109,7 +109,7 @@ fn reminders_go_through_the_operators_program_and_go_on() {
 }
 
 #[test]
-fn a_superseded_question_is_closed_and_its_date_means_nothing_any_more() {
+fn a_superseded_question_is_closed_and_never_expires() {
     let world = World::at_home();
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "super", "Old?", "--timeout", "1s", "--default", "old"]);
@@ -205,7 +205,7 @@ fn a_mailbox_that_comes_later_and_goes_and_comes_back_is_watched() {
 }
 
 #[test]
-fn looking_every_second_serves_where_no_events_come() {
+fn polling_every_second_replaces_file_events() {
     let world = World::at_home();
     let watcher = world.start_as_watcher(world.command("relaunch").arg("watch").args(["--poll", "1s"]));
     watcher.says("watching ");

@@ -1,4 +1,4 @@
-//! Promise 4, seen from the kernel: what is acknowledged is on the disk. Read off the real system calls, with strace.
+//! Promise 4: what a program acknowledges is on the disk. strace shows the order of the system calls.
 
 use crate::support::{World, needs, output, strace};
 

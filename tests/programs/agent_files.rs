@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_read_is_named_with_its_line_and_the_other_agents_stay_u
 }
 
 #[test]
-fn of_one_name_the_later_file_the_nearer_folder_and_the_project_win() {
+fn among_agents_of_one_name_the_later_file_the_nearer_folder_and_the_project_win() {
     let mut world = project();
     let named = |name: &str, d: &str| format!("---\nname: {name}\ndescription: {d}\n---\nbody\n");
     agent(&world, "a", named("twice", "the earlier"));

@@ -39,7 +39,7 @@ fn links_are_not_followed() {
     world.see("ask-answer list --mailbox linked");
     world.sh("mv m/pending p && ln -s ../p m/pending");
     world.see("ask-post How? -w through-a-link");
-    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/links.txt"].raw());
+    assert_data_eq!(world.transcript(), file!["snapshots/bad_input/doctor_reports_links_in_the_mailbox.txt"].raw());
     assert!(!world.path("p/through-a-link.json").exists());
 }
 
@@ -56,7 +56,7 @@ fn a_mailbox_that_others_can_write_to_is_refused() {
 }
 
 #[test]
-fn what_belongs_to_somebody_else_is_refused() {
+fn files_of_another_user_are_refused() {
     needs!("root");
     let mut world = World::new();
     world.sh("ask-post How? -w real && ask-post How? -w other && echo '{}' | checkpoint save c");
@@ -92,7 +92,7 @@ fn a_mailbox_that_cannot_be_written_is_a_clear_failure_and_stays_as_it_was() {
 }
 
 #[test]
-fn what_is_too_large_is_not_read() {
+fn a_file_that_is_too_large_is_not_read() {
     let mut world = World::new();
     world.sh("ask-post How? -w real && truncate -s 100M big.json && cp big.json m/pending/big.json");
     world.see("ask-post -w x --file big.json");
@@ -142,7 +142,7 @@ fn json_that_programs_cannot_use_is_refused_with_the_field_named() {
 }
 
 #[test]
-fn an_answer_that_fits_nothing_is_refused() {
+fn an_answer_that_does_not_fit_the_question_is_refused() {
     let mut world = World::new();
     world.see("ask-answer none yes");
     world.sh("ask-post How? -w w -o merge='Merge it' -o keep='Keep both' --no-free-text");

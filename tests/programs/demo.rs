@@ -1,4 +1,4 @@
-//! `askbox demo` does the whole job on a machine with nothing but these programs.
+//! `askbox demo` shows the whole job on a machine that has only askbox's programs.
 
 use crate::support::files::{copy_program, write_program};
 use crate::support::{Terminal, World, needs, program};

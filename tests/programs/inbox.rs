@@ -1,4 +1,4 @@
-//! The inbox on a real terminal: tmux types and reads the screen.
+//! The interactive inbox of `ask-answer`, in a real terminal.
 
 use crate::support::{Terminal, World, needs};
 use serde_json::json;

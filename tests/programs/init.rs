@@ -1,4 +1,4 @@
-//! `askbox init` writes what the programs themselves read and take.
+//! `askbox init` writes configuration, completions and man pages that the programs, shells and readers accept.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
 }
 
 #[test]
-fn the_section_for_a_claude_md_teaches_the_seeds_three_words_with_our_programs() {
+fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate_with_askboxs_programs() {
     let world = World::new();
     let section = world.sh("askbox init --claude-md");
     for (word, command) in [("_spawn_", "relaunch spawn {f}.md"), ("_ask_", "ask-post"), ("_terminate_", "Stop immediately")] {

@@ -1,4 +1,5 @@
-//! `docs/schema/` says what the types say, and what the programs write fits it.
+//! The schemas in `docs/schema/` are those of the types, and what the programs write fits them. Without the feature `schema` there
+//! are no schemas and no tests of them: `cargo test --features schema`.
 #![cfg(feature = "schema")]
 
 use std::collections::BTreeSet;
@@ -113,7 +114,7 @@ fn the_first_sketchs_examples_fit() {
 }
 
 #[test]
-fn what_is_wrong_does_not_fit() {
+fn an_invalid_document_does_not_fit_its_schema() {
     fits("question", &json!({"workflow_id": "w", "question": "?", "of_my_own": {"kept": true}}));
     fits_not("question", json!({"question": "?"}));
     fits_not("question", json!({"workflow_id": "../w", "question": "?"}));

@@ -1,4 +1,4 @@
-//! The watcher as a service: the unit that `askbox init` writes, and what the watcher tells its service manager.
+//! The watcher as a service: the unit that `askbox init` writes, and what the watcher reports to its service manager.
 
 use crate::support::{LIMIT, Signal, World, needs, output, program, signal, until};
 use std::os::unix::net::UnixDatagram;
@@ -22,7 +22,7 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
 }
 
 #[test]
-fn launchds_property_list_parses_and_says_what_it_should() {
+fn the_property_list_for_launchd_parses_and_says_what_it_should() {
     needs!("python3");
     let world = askbox::surface::askbox::service_files::Service {
         relaunch: "/opt/a & b/<relaunch>".into(),

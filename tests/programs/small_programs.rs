@@ -1,4 +1,4 @@
-//! What ask-post, ask-answer and checkpoint promise to a shell, one sentence a test.
+//! What ask-post, ask-answer and checkpoint promise to a shell, one promise a test.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -96,7 +96,7 @@ fn the_mailbox_and_all_in_it_are_the_owners_alone() {
 }
 
 #[test]
-fn many_questions_are_posted_by_one_process_each_for_itself() {
+fn many_questions_posted_at_the_same_time_are_all_posted() {
     let world = World::new();
     let mut items: Vec<Value> = (0..300).map(|n| json!({"workflow_id": format!("w{n}"), "question": "How?"})).collect();
     items[1] = json!({"workflow_id": "w1", "question": " "});
@@ -153,7 +153,7 @@ fn eval_of_checkpoint_env_makes_values_and_nothing_else() {
 }
 
 #[test]
-fn a_large_nasty_answer_comes_through_to_the_letter() {
+fn a_large_answer_full_of_special_characters_arrives_unchanged() {
     let world = World::new();
     let nasty = nasty();
     world.sh("echo '{}' | checkpoint save w; ask-post Essay? -w w");
@@ -174,7 +174,7 @@ fn a_large_nasty_answer_comes_through_to_the_letter() {
 }
 
 #[test]
-fn of_many_who_answer_at_once_one_wins_and_the_others_are_told() {
+fn of_many_answers_at_the_same_time_one_wins_and_the_others_are_refused() {
     let world = World::new();
     world.sh("echo '{}' | checkpoint save w; ask-post How? -w w");
     let script = "for n in 1 2 3 4 5 6 7 8; do (ask-answer w \"$n\" --by \"user$n\" 2>\"err$n\"; echo $? >\"rc$n\") & done; wait";
@@ -230,7 +230,7 @@ fn a_refusal_goes_to_the_agent_and_a_withdrawal_does_not() {
 }
 
 #[test]
-fn fields_that_nobody_knows_survive_every_program() {
+fn unknown_fields_survive_every_program() {
     let world = World::new();
     let question = r#"{"question":"How?","mine":{"n":1.50},"questions":[{"question":"A?","options":["x"],"mine":[1.0]}]}"#;
     std::fs::write(world.path("q.json"), question).unwrap();
@@ -272,7 +272,7 @@ fn a_long_answer_is_written_in_the_users_editor() {
 }
 
 #[test]
-fn what_people_see_drives_no_terminal() {
+fn control_characters_never_reach_the_terminal() {
     let world = World::new();
     let evil = json!({"question": "How\u{1b}]0;x\u{7}?\u{202e}", "options": {"k\u{9b}": "d\r\u{1b}[2J"}, "context": "c\u{1b}[1m", "asked_by": "me\u{1b}c"});
     std::fs::write(world.path("q.json"), evil.to_string()).unwrap();
@@ -313,7 +313,7 @@ fn help_names_every_exit_status_and_shows_examples() {
 }
 
 #[test]
-fn a_stream_that_is_closed_is_no_file_of_the_mailbox() {
+fn a_closed_standard_stream_is_never_replaced_by_a_file_of_the_mailbox() {
     let world = World::new();
     // The next file to be opened would be the stream, and the words for it would go into a document.
     world.sh("ask-post How? -w w -o a=A <&- >&- 2>&-");
@@ -334,7 +334,7 @@ fn a_reader_that_goes_away_is_no_error_and_nothing_is_lost() {
 }
 
 #[test]
-fn an_argument_that_is_no_text_is_a_matter_of_usage() {
+fn an_argument_that_is_not_valid_utf8_is_a_usage_error() {
     let world = World::new();
     let ran = world.shell("ask-post \"$(printf 'H\\377w?')\" -w w");
     assert_eq!(ran.code(), 2, "{}", ran.stderr);

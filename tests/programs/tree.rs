@@ -1,5 +1,6 @@
 //! `askbox tree`: every workflow under its parent. The snapshots in `snapshots/tree` are whole outputs; after a wanted change:
-//! `SNAPSHOTS=overwrite cargo test --test programs tree::`.
+//! `SNAPSHOTS=overwrite cargo test --test programs tree::`. The output
+//! of `--json` is checked against its schema: without the feature `schema` this file is left out.
 #![cfg(feature = "schema")]
 
 use std::fmt::Write as _;
@@ -118,7 +119,7 @@ fn a_fan_out_shows_every_child_in_its_own_state() {
 }
 
 #[test]
-fn one_that_is_parked_in_the_middle_keeps_its_tree_in_view() {
+fn a_parked_workflow_in_the_middle_keeps_its_tree_in_view() {
     let world = birthday();
     world.agent_does("subsub", "echo HOPELESS");
     world.sh("ask-answer leaf '1 May'");
@@ -127,7 +128,7 @@ fn one_that_is_parked_in_the_middle_keeps_its_tree_in_view() {
 }
 
 #[test]
-fn what_a_hostile_hand_wrote_neither_hangs_it_nor_reaches_the_terminal() {
+fn hostile_files_neither_hang_the_tree_nor_reach_the_terminal() {
     let world = world();
     world.sh("ask-post -w real 'Really?'");
     let workflow = |id: &str, parent: &str| {
@@ -167,7 +168,7 @@ fn what_a_hostile_hand_wrote_neither_hangs_it_nor_reaches_the_terminal() {
 }
 
 #[test]
-fn nothing_there_is_told_as_such() {
+fn an_empty_mailbox_and_unknown_workflows_are_reported_as_such() {
     let world = world();
     let mut out = see(&world, &["askbox tree", "askbox tree --all", "askbox tree --json", "askbox tree nobody", "askbox tree ../x"]);
     out += &see(&world, &["askbox tree --mailbox elsewhere", "askbox tree --all x", "askbox tree -f"]);

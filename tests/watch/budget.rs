@@ -1,4 +1,4 @@
-//! The day's limit on money is shared by runs at the same time: together they never pass it.
+//! The limit on the money of a day is shared by runs that run at the same time. Together they never exceed it.
 
 use crate::support::{World, files, kill, until};
 use serde_json::Value;

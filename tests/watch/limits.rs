@@ -97,7 +97,7 @@ fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_
 }
 
 #[test]
-fn what_waiting_does_not_mend_is_parked_at_once_with_its_reason_and_what_to_do() {
+fn a_failure_that_a_retry_cannot_mend_parks_at_once_with_its_reason_and_what_to_do() {
     let api = |status: u16, kind: &str, text: &str| {
         format!("\"terminal_reason\":\"api_error\",\"api_error_status\":{status},\"api_error_type\":\"{kind}\",\"result\":\"{text}\"")
     };
@@ -135,7 +135,7 @@ fn the_same_failure_three_times_parks_although_attempts_remain() {
 }
 
 #[test]
-fn attempts_that_were_stopped_are_none() {
+fn stopped_attempts_do_not_count_as_attempts() {
     let world = world("[ -e $AGENT_DIR/well ] && { echo \"boom $n\" | tr 0-9 a-j >&2; exit 3; }\nstep tool\nwork", "attempts = 2", "");
     let fine = world.agent("pause.tool");
     std::fs::write(&fine, "").expect("a file");

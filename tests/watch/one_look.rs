@@ -1,4 +1,4 @@
-//! Who looks once at what is there asks for no file events: to take them down again lasts longer than the look.
+//! A command that looks once at a round sets up no file events, which would take longer than the look itself.
 
 use crate::support::{World, needs, output, strace};
 
@@ -12,7 +12,7 @@ fn asks_for_events(world: &World, args: &[&str]) -> bool {
 }
 
 #[test]
-fn only_who_follows_a_round_asks_for_file_events() {
+fn only_commands_that_follow_a_round_watch_for_file_events() {
     needs!("strace");
     let world = World::stepping("work");
     world.ask_and_answer("docs");

@@ -1,4 +1,4 @@
-//! Several watchers on one mailbox, and one watcher that nobody may hold up.
+//! Several watchers on one mailbox, and events that must not delay a watcher.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn a_storm_of_failures_opens_the_breaker_once_for_both_watchers_and_they_try_one
 }
 
 #[test]
-fn an_orphan_that_cannot_be_asked_to_go_holds_up_nobody_else() {
+fn an_orphaned_agent_that_ignores_sigterm_delays_no_other_run() {
     let stuck = "case $ASKBOX_WORKFLOW_ID in stuck) trap '' TERM INT; log stuck $PPID; while :; do sleep 0.1; done ;; esac\nwork";
     let world = World::stepping(&format!("[ -e $AGENT_DIR/well ] && work && finish\n{stuck}"));
     world.ask_and_answer("stuck");

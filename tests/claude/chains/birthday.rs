@@ -1,4 +1,4 @@
-//! The seed's chain, four deep, with the real `claude` on every level. What the API received is the proof.
+//! The chain of the first sketch, four levels deep, with the real `claude` on every level, proved by what the API received.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::api::digest;

@@ -1,4 +1,4 @@
-//! Chains of real `claude`s. What the API received is the proof.
+//! Chains of the real `claude` over several levels, proved by what the API received.
 
 use crate::support::claude::api::{Request, digest};
 use crate::support::claude::bash;
@@ -73,7 +73,7 @@ fn eight_levels_are_woken_one_by_one_from_below_each_for_one_turn() {
 }
 
 #[test]
-fn five_at_once_in_one_turn_two_of_which_ask_and_the_parent_is_woken_by_these_two_together() {
+fn of_five_children_of_one_turn_the_two_that_ask_wake_the_parent_together() {
     let world = chain();
     let spawns: Vec<_> = (1..=5).map(|n| spawn(&format!("c{n}"))).collect();
     does(&world, "root", json!([{"tools": spawns}, {"text": "waiting"}]));

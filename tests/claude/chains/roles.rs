@@ -1,4 +1,4 @@
-//! `spawn --agent`: the child is that agent, by what the API received; and a name that nobody has defined costs nothing.
+//! `relaunch spawn --agent`: the API receives the prompt of that agent, and an unknown name launches nothing.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::api::Request;
@@ -123,7 +123,7 @@ fn a_name_that_nobody_has_defined_is_parked_before_anything_is_asked_of_the_api_
 }
 
 #[test]
-fn what_is_no_name_is_refused_at_once() {
+fn an_invalid_agent_name_is_refused_at_once() {
     let world = project();
     for name in ["", " ", "-x", "a\nb"] {
         let outcome = world.run("relaunch", &["spawn", &format!("--agent={name}"), "--prompt", "go"]);

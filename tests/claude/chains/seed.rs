@@ -4,7 +4,7 @@
 use crate::support::claude::polling::polls;
 
 #[test]
-fn the_seeds_scheme_asks_every_levels_model_twice_a_poll_and_without_a_fork_the_conversations_grow() {
+fn polling_asks_every_levels_model_twice_a_poll_and_without_a_fork_the_conversations_grow() {
     let forked = polls(2, "--fork-session");
     assert!(forked.iter().all(|p| p.requests == 8), "a tool call and a word on each of four levels");
     assert!(forked[1].bytes.abs_diff(forked[0].bytes) * 100 < forked[0].bytes, "as much each time");

@@ -1,4 +1,4 @@
-//! Every kind of answer arrives as what it is.
+//! Every kind of answer reaches the agent.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;

@@ -1,4 +1,4 @@
-//! What the real agent says it has cost: its totals grow over resumes and are inherited by forks, the bookings do not.
+//! The costs that the real agent reports. Its totals grow over resumes and are inherited by forks; the bookings are not.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;

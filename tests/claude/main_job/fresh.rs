@@ -1,4 +1,4 @@
-//! From a user's own session to a fresh one, through a checkpoint.
+//! A user's session asks and ends; a fresh session continues from its checkpoint.
 
 use crate::support::claude::bash;
 use crate::support::{ClaudeWorld, LIMIT};

@@ -1,4 +1,4 @@
-//! Dead supervisors, an overloaded API, a wrong key, a missing program: nothing is lost, nothing is done twice.
+//! Killed supervisors, an overloaded API, a wrong key, a missing program: no answer is lost and no message is sent twice.
 
 use crate::support::claude::bash;
 use crate::support::process::is_alive;
@@ -119,7 +119,7 @@ fn an_overloaded_api_is_tried_again_and_the_answer_is_shown_once() {
 }
 
 #[test]
-fn a_wrong_key_parks_at_once_with_the_reason_and_a_retry_brings_it_home() {
+fn a_wrong_key_parks_the_run_at_once_with_the_reason_and_a_retry_delivers_it() {
     let mut world = ClaudeWorld::new();
     // By itself the agent tries a 401 for three minutes.
     world.configure("[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");

@@ -1,4 +1,4 @@
-//! Forks of earlier sessions: only of those that askbox launched, and only while they exist.
+//! Earlier sessions are forked only if askbox launched them and their transcript exists.
 
 use crate::support::claude::bash;
 use crate::support::{ClaudeWorld, LIMIT};
@@ -63,7 +63,7 @@ fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stay
 }
 
 #[test]
-fn auto_starts_afresh_where_the_question_carries_a_checkpoint() {
+fn mode_auto_starts_a_fresh_session_where_the_question_has_a_checkpoint() {
     let Asked { world, session, .. } = asked_in_a_run_of_ours("");
     world.api.on(
         "User chose: beta",

@@ -1,4 +1,4 @@
-//! What a run may do, what it inherits, and the other ways in which an answer is handed over.
+//! The permissions and the environment of a run, and the other ways to hand over an answer.
 
 use crate::support::claude::bash;
 use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
@@ -129,7 +129,7 @@ fn relaunch_prompt_hands_the_answer_to_a_main_agent_and_nobody_is_launched() {
 }
 
 #[test]
-fn an_asker_that_waits_gets_the_answer_itself_and_nobody_is_launched() {
+fn a_waiting_asker_receives_the_answer_and_no_agent_is_launched() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The first rung: the tool in flight finishes and the turn ends right behind it.
+//! The first rung of the ladder: the tool in flight finishes, then the turn ends.
 
 use super::*;
 use crate::support::claude::bash;
@@ -47,7 +47,7 @@ fn a_tool_that_writes_a_file_in_20_steps_finishes_it_and_the_same_session_goes_o
 }
 
 #[test]
-fn of_parallel_calls_the_one_in_flight_finishes_and_the_next_is_refused() {
+fn when_stopped_the_call_in_flight_finishes_and_the_next_parallel_call_is_refused() {
     let world = world();
     add_writer(&world);
     let second = json!({"tool": "Bash", "input": {"command": "touch second"}});
@@ -66,7 +66,7 @@ fn of_parallel_calls_the_one_in_flight_finishes_and_the_next_is_refused() {
 }
 
 #[test]
-fn a_subagent_is_stopped_behind_its_tool_as_well() {
+fn a_subagent_is_stopped_after_its_tool_as_well() {
     let world = world();
     add_writer(&world);
     let inner = json!([write_steps(), bash("touch never"), {"text": "inner end"}]);

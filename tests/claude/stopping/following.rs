@@ -1,4 +1,4 @@
-//! Reading along: no line missed, none twice, over attempts and restarts, and nothing done while nothing happens.
+//! Following a run: each line comes once, over attempts and restarts, and an idle follower does not wake.
 
 use super::*;
 use crate::support::claude::bash;

@@ -1,4 +1,4 @@
-//! The last rungs: a tool that takes too long is taken along, and nothing lives on.
+//! The last rungs of the ladder: a tool that takes too long is killed with all its processes.
 
 use super::*;
 use crate::support::ClaudeWorld;
@@ -20,7 +20,7 @@ fn stopped_with(args: &[&str]) -> (ClaudeWorld, Vec<Value>) {
 }
 
 #[test]
-fn now_has_no_patience_with_a_tool_and_nothing_of_it_lives_on() {
+fn stop_now_kills_the_tool_with_all_its_processes() {
     let (world, events) = stopped_with(&["--now"]);
     assert_eq!(rungs(&events), ["SIGTERM"], "{events:#?}");
     let last = interrupted(&events);
@@ -31,7 +31,7 @@ fn now_has_no_patience_with_a_tool_and_nothing_of_it_lives_on() {
 }
 
 #[test]
-fn after_the_grace_a_tool_is_taken_along_and_nothing_of_it_lives_on() {
+fn after_the_grace_time_the_tool_is_killed_with_all_its_processes() {
     let (world, events) = stopped_with(&["--grace", "1s"]);
     assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");
     let session = interrupted(&events)["session_id"].as_str().expect("a session").to_owned();
@@ -39,7 +39,7 @@ fn after_the_grace_a_tool_is_taken_along_and_nothing_of_it_lives_on() {
 }
 
 #[test]
-fn a_second_stop_that_is_impatient_hurries_the_first() {
+fn a_second_stop_with_now_makes_the_first_one_stop_at_once() {
     let world = world();
     add_sleeper(&world);
     let mut run = start(&world, "w", &json!([bash("sleep-long"), {"text": "never"}]));

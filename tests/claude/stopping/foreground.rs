@@ -57,7 +57,7 @@ fn a_reader_that_closes_the_pipe_stops_the_agent_at_its_tool_boundary() {
 }
 
 #[test]
-fn head_1_stops_it_and_nothing_lives_on() {
+fn a_reader_that_ends_after_one_line_stops_the_run_and_all_its_processes() {
     let world = world();
     add_sleeper(&world);
     world.configure("[runner.claude]\nallowed_tools = ['Bash']\n[limits]\ngrace = '1s'\n");
@@ -104,17 +104,17 @@ fn stopped_by(unix_signal: Signal, name: &str) {
 }
 
 #[test]
-fn sigint_is_a_polite_stop() {
+fn sigint_stops_the_run_after_its_tool() {
     stopped_by(Signal::INT, "INT");
 }
 
 #[test]
-fn sigterm_is_a_polite_stop() {
+fn sigterm_stops_the_run_after_its_tool() {
     stopped_by(Signal::TERM, "TERM");
 }
 
 #[test]
-fn a_second_sigint_is_impatient() {
+fn a_second_sigint_stops_the_run_without_waiting_for_its_tool() {
     let world = world();
     add_sleeper(&world);
     let mut run = start(&world, "w", &json!([bash("sleep-long"), {"text": "never"}]));

@@ -1,4 +1,4 @@
-//! The same for a program that uses the library: an iterator whose drop stops the run.
+//! Stopping for a program that uses the library: dropping the iterator stops the run.
 
 use super::*;
 use crate::support::ClaudeWorld;

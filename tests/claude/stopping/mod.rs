@@ -1,4 +1,4 @@
-//! A run is watched and stopped without losing work: the real `claude`, the scripted API, every rung of the ladder.
+//! A run of the real `claude` is watched, and stopped on each rung of the ladder, without losing work.
 
 mod boundary;
 mod following;

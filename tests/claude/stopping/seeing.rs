@@ -1,4 +1,4 @@
-//! What a run does right now can be told: working, throttled, silent.
+//! What `relaunch status` shows of a live run: working, throttled or silent.
 
 use super::*;
 use crate::support::claude::bash;

@@ -1,4 +1,4 @@
-//! The watcher's runs are stopped in the same way.
+//! Runs of a watcher are stopped in the same way as runs in the foreground.
 
 use super::*;
 use crate::support::claude::bash;
@@ -43,7 +43,7 @@ fn a_run_of_the_watcher_is_stopped_and_not_started_again_until_somebody_says_so(
 }
 
 #[test]
-fn sigterm_to_the_supervisor_is_a_polite_stop() {
+fn sigterm_to_the_supervisor_stops_the_run_after_its_tool() {
     let world = writing();
     let supervisors = world.processes("relaunch supervise");
     assert_eq!(supervisors.len(), 1, "{supervisors:?}");

@@ -1,4 +1,4 @@
-//! The second rung: where the agent writes, it is interrupted in band.
+//! The second rung of the ladder: an agent that writes text is interrupted over its input.
 
 use super::*;
 use crate::support::LIMIT;

@@ -1,4 +1,4 @@
-//! Beside others.
+//! `askbox gc` beside other programs that work on the mailbox.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -38,7 +38,7 @@ impl Drop for Over<'_> {
 
 /// Everything is pruned the moment it is over, while other questions of the same workflows are posted, answered and delivered.
 #[test]
-fn beside_a_storm_every_answer_is_delivered_once() {
+fn while_gc_runs_all_the_time_every_answer_is_delivered_once() {
     const WORKFLOWS: usize = 12;
     const ROUNDS: usize = 10;
     let world = world();

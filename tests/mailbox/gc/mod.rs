@@ -103,7 +103,7 @@ fn assert_untouched(world: &World, what: &str) {
 }
 
 #[test]
-fn what_was_over_for_long_enough_goes_without_a_trace_and_what_was_not_stays() {
+fn rounds_that_ended_long_ago_are_removed_without_a_trace_and_others_stay() {
     let world = world();
     for (id, days) in [("old", 40), ("young", 20)] {
         world.ok("checkpoint", &["save", id, "--step", "review"]);

@@ -1,4 +1,4 @@
-//! What never goes.
+//! What `askbox gc` never removes.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -108,7 +108,7 @@ fn what_an_open_workflow_leans_on_or_waits_for_stays() {
 }
 
 #[test]
-fn of_a_workflow_that_goes_on_stays_what_it_needs_and_what_it_has_cost() {
+fn gc_keeps_what_an_open_workflow_needs_and_what_it_has_cost() {
     let world = world();
     gc(&world, &["--keep", "0s"]);
     let rounds: Vec<String> = (0..6).map(|_| deliver(&world, "docs")).collect();

@@ -1,4 +1,4 @@
-//! `askbox doctor` finds what needs a hand, one test a finding, and the command that it names mends it.
+//! `askbox doctor`: each test makes one kind of damage, which doctor must report, and runs the command that doctor suggests for it.
 
 mod waits;
 
@@ -82,7 +82,7 @@ fn backdate(world: &World, path: &str) {
 }
 
 #[test]
-fn a_machine_without_a_mailbox_is_well() {
+fn doctor_reports_nothing_where_no_mailbox_exists() {
     let world = World::new();
     std::fs::write(world.path("agent"), AGENT).unwrap();
     world.sh("chmod +x agent && mkdir -p .config/askbox");
@@ -93,7 +93,7 @@ fn a_machine_without_a_mailbox_is_well() {
 }
 
 #[test]
-fn what_is_in_force_is_told_with_its_source() {
+fn doctor_shows_each_setting_in_force_with_its_source() {
     needs!("jq");
     let world = well();
     configure(&world, "env = { KEY = 'secret' }\n");
@@ -112,7 +112,7 @@ fn what_is_in_force_is_told_with_its_source() {
 }
 
 #[test]
-fn an_unreadable_configuration() {
+fn doctor_reports_an_unreadable_configuration() {
     let world = well();
     configure(&world, "[limit]\ngrace = '3s'\n");
     // Without it the default agent is looked for as well.
@@ -127,28 +127,28 @@ fn an_unreadable_configuration() {
 }
 
 #[test]
-fn a_configuration_that_others_may_write() {
+fn doctor_reports_a_configuration_that_others_may_write() {
     let world = well();
     world.sh("chmod 666 .config/askbox/config.toml");
     finds_and_mends(&world, "config_mode", "config.toml");
 }
 
 #[test]
-fn a_missing_agent_program() {
+fn doctor_reports_a_missing_agent_program() {
     let world = well();
     world.sh("mv agent away");
     assert!(finds(&world, "no_runner", "runner.claude.program").contains("config.toml"));
 }
 
 #[test]
-fn a_missing_claude_is_told_with_how_to_install_it() {
+fn doctor_says_how_to_install_a_missing_claude() {
     let world = World::new();
     let ran = world.shell("askbox=$(command -v askbox); PATH=/nowhere; $askbox doctor");
     assert!(ran.stdout.contains("no_runner") && ran.stdout.contains("$ npm install -g @anthropic-ai/claude-code"), "{}", ran.stdout);
 }
 
 #[test]
-fn a_missing_notifier_and_a_missing_folder() {
+fn doctor_reports_a_missing_notifier_and_a_missing_folder() {
     let world = well();
     configure(&world, "[notify]\ncommand = ['/no/such/program']\n");
     finds(&world, "no_notifier", "notify.command");
@@ -160,7 +160,7 @@ fn a_missing_notifier_and_a_missing_folder() {
 }
 
 #[test]
-fn a_missing_program_beside_this_one() {
+fn doctor_reports_missing_programs_of_askbox() {
     let world = well();
     world.sh("mkdir alone && cp \"$(command -v askbox)\" alone");
     let ran = world.shell("PATH=/nowhere alone/askbox doctor");
@@ -170,7 +170,7 @@ fn a_missing_program_beside_this_one() {
 }
 
 #[test]
-fn folders_and_files_that_others_may_write_or_look_into() {
+fn doctor_reports_folders_and_files_that_others_may_write_or_read() {
     let world = well();
     for (make, subject) in [
         ("chmod 777 m", "/m"),
@@ -187,7 +187,7 @@ fn folders_and_files_that_others_may_write_or_look_into() {
 }
 
 #[test]
-fn what_belongs_to_somebody_else() {
+fn doctor_reports_files_of_another_user() {
     needs!("root");
     let world = well();
     world.sh("chown 4242 m/closed/*");
@@ -200,7 +200,7 @@ fn what_belongs_to_somebody_else() {
 }
 
 #[test]
-fn links() {
+fn doctor_reports_links_in_the_mailbox() {
     let world = well();
     world.sh("mv m/pending elsewhere && ln -s ../elsewhere m/pending");
     finds_and_mends(&world, "link", "pending");
@@ -212,7 +212,7 @@ fn links() {
 }
 
 #[test]
-fn what_is_no_file_and_what_has_no_programs_name() {
+fn doctor_reports_entries_that_are_not_files_or_that_no_program_would_name_so() {
     let world = well();
     world.sh("mkfifo m/answered/x.json");
     finds(&world, "no_file", "answered/x.json");
@@ -230,7 +230,7 @@ fn what_is_no_file_and_what_has_no_programs_name() {
 }
 
 #[test]
-fn temporary_files_of_dead_programs() {
+fn doctor_reports_temporary_files_of_dead_programs() {
     let world = well();
     world.sh("mkdir -p m/runs/w/q/1; for f in m/.tmpA m/pending/.tmpB m/runs/w/q/1/.tmpC; do touch $f; done");
     assert_eq!(findings(&world), [] as [Value; 0], "they are young");
@@ -245,7 +245,7 @@ fn temporary_files_of_dead_programs() {
 }
 
 #[test]
-fn a_question_that_was_moved_aside_and_never_put_back() {
+fn doctor_reports_a_question_that_was_moved_aside_and_never_put_back() {
     let world = well();
     world.sh(
         "ask-post -w lost 'Where am I?' >/dev/null; mv m/pending/lost.json m/pending/.tmpretired.lost.01a1ff87-0000-7000-8000-000000000000",
@@ -256,7 +256,7 @@ fn a_question_that_was_moved_aside_and_never_put_back() {
 }
 
 #[test]
-fn stale_and_overdue_questions() {
+fn doctor_reports_stale_and_overdue_questions() {
     let world = well();
     world.sh(r#"echo '{"question":"Old?","workflow_id":"old","timestamp":"2020-01-01T00:00:00Z"}' > m/pending/old.json"#);
     assert!(finds(&world, "stale", "old").starts_with("ask-answer show old"));
@@ -271,7 +271,7 @@ fn stale_and_overdue_questions() {
 }
 
 #[test]
-fn a_question_that_cannot_be_read_or_has_the_wrong_name() {
+fn doctor_reports_a_question_that_cannot_be_read_or_has_the_wrong_name() {
     let world = well();
     world.sh("echo '{' > m/pending/torn.json");
     assert_eq!(findings(&world), [] as [Value; 0], "it may still be written");
@@ -286,7 +286,7 @@ fn a_question_that_cannot_be_read_or_has_the_wrong_name() {
 }
 
 #[test]
-fn a_question_whose_checkpoint_is_gone() {
+fn doctor_reports_a_question_whose_checkpoint_is_gone() {
     let world = well();
     world.sh("checkpoint save w --step one && ask-post -w w 'Go?' && rm m/checkpoints/w.json");
     let mend = finds(&world, "checkpoint", "w");
@@ -295,7 +295,7 @@ fn a_question_whose_checkpoint_is_gone() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_resumed_from() {
+fn doctor_reports_a_checkpoint_that_cannot_be_resumed_from() {
     let world = well();
     world.sh("echo '{\"workflow_id\":\"other\"}' > m/checkpoints/w.json");
     let mend = finds(&world, "checkpoint", "w");
@@ -305,7 +305,7 @@ fn a_checkpoint_that_cannot_be_resumed_from() {
 }
 
 #[test]
-fn an_answer_that_no_watcher_takes_up() {
+fn doctor_reports_an_answer_that_no_watcher_takes_up() {
     let world = well();
     answered(&world, "w");
     assert_eq!(findings(&world), [] as [Value; 0], "it is young");
@@ -316,7 +316,7 @@ fn an_answer_that_no_watcher_takes_up() {
 }
 
 #[test]
-fn an_answer_that_the_watcher_has_passed_over() {
+fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
     let world = well();
     let watcher = world.watch();
     // A watcher that is stopped is there, and does nothing.
@@ -329,7 +329,7 @@ fn an_answer_that_the_watcher_has_passed_over() {
 }
 
 #[test]
-fn half_done_transitions_are_completed() {
+fn doctor_completes_half_done_transitions() {
     needs!("jq");
     let world = well();
     // Answered, and a crash before the pending copy was removed.
@@ -351,7 +351,7 @@ fn half_done_transitions_are_completed() {
 }
 
 #[test]
-fn a_round_of_which_the_claimer_died() {
+fn doctor_reports_a_round_whose_claimer_died() {
     needs!("jq");
     let world = well();
     answered(&world, "w");
@@ -361,7 +361,7 @@ fn a_round_of_which_the_claimer_died() {
 }
 
 #[test]
-fn an_attempt_that_is_due_and_that_nobody_makes() {
+fn doctor_reports_an_attempt_that_is_due_and_not_made() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
     std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
@@ -378,7 +378,7 @@ fn an_attempt_that_is_due_and_that_nobody_makes() {
 }
 
 #[test]
-fn parked_and_interrupted_runs() {
+fn doctor_reports_parked_and_interrupted_runs() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
     std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
@@ -393,7 +393,7 @@ fn parked_and_interrupted_runs() {
 }
 
 #[test]
-fn a_run_whose_record_cannot_be_read() {
+fn doctor_reports_a_run_record_that_cannot_be_read() {
     let world = well();
     answered(&world, "w");
     world.sh(
@@ -407,7 +407,7 @@ fn a_run_whose_record_cannot_be_read() {
 }
 
 #[test]
-fn a_record_of_a_workflow_that_cannot_be_read() {
+fn doctor_reports_a_workflow_record_that_cannot_be_read() {
     let world = well();
     world.sh("echo 'no json' > m/workflows/w.json");
     let mend = finds(&world, "unreadable", "workflows/w.json");
@@ -417,7 +417,7 @@ fn a_record_of_a_workflow_that_cannot_be_read() {
 }
 
 #[test]
-fn what_lies_in_quarantine_can_be_edited_and_goes_back_where_it_was() {
+fn a_quarantined_file_can_be_edited_and_put_back() {
     let world = well();
     let mailbox = askbox::mailbox::Mailbox::open(world.mailbox()).unwrap();
     world.sh("echo '{' > m/pending/w.json && sleep 3.2");
@@ -434,7 +434,7 @@ fn what_lies_in_quarantine_can_be_edited_and_goes_back_where_it_was() {
 }
 
 #[test]
-fn a_mailbox_named_by_a_flag_is_named_in_the_commands_too() {
+fn doctor_names_the_mailbox_of_its_flag_in_the_commands_that_it_suggests() {
     let world = well();
     world.sh("ask-post -w kept 'In time?' --timeout 1ms --mailbox other && chmod 700 other && sleep 0.01");
     let out = world.shell("askbox doctor --mailbox other").stdout;

@@ -1,4 +1,4 @@
-//! `awaits/`: who waits for whom.
+//! Damage in the folder `awaits/`, in which each file says that a parent waits for a child.
 
 use super::*;
 use crate::support::World;
@@ -79,7 +79,7 @@ fn a_parent_whose_children_are_over_and_that_nobody_wakes() {
 }
 
 #[test]
-fn a_child_that_was_never_started() {
+fn doctor_reports_a_child_that_was_never_started() {
     let world = with(&["p"]);
     wait(&world, "p", "ghost");
     assert_eq!(findings(&world)[0]["problem"].as_str().unwrap().split('(').nth(1), Some("ghost was never started), and nobody tells it"));
@@ -87,7 +87,7 @@ fn a_child_that_was_never_started() {
 }
 
 #[test]
-fn a_wait_of_a_workflow_that_nobody_knows_or_that_was_given_up() {
+fn doctor_reports_a_wait_for_a_workflow_that_is_unknown_or_was_dropped() {
     let world = with(&[]);
     world.sh("ask-post -w asks 'When?'");
     wait(&world, "nobody", "asks");
@@ -101,7 +101,7 @@ fn a_wait_of_a_workflow_that_nobody_knows_or_that_was_given_up() {
 }
 
 #[test]
-fn a_wait_whose_parent_has_been_told() {
+fn doctor_reports_a_wait_whose_parent_has_been_told() {
     let world = with(&["p"]);
     world.sh("ask-post -w asks 'When?'");
     let path = wait(&world, "p", "asks");
@@ -125,7 +125,7 @@ fn a_ring_of_waits_is_told_once() {
 }
 
 #[test]
-fn a_wait_that_cannot_be_read() {
+fn doctor_reports_a_wait_that_cannot_be_read() {
     let world = with(&["p"]);
     world.sh("ask-post -w asks 'When?'");
     let path = wait(&world, "p", "asks");
@@ -139,7 +139,7 @@ fn a_wait_that_cannot_be_read() {
 }
 
 #[test]
-fn what_does_not_belong_among_the_waits() {
+fn doctor_reports_foreign_files_among_the_waits() {
     let world = with(&["p"]);
     world.sh("ask-post -w asks 'When?'");
     wait(&world, "p", "asks");

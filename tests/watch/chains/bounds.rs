@@ -1,4 +1,4 @@
-//! How far a tree may grow, and its end as a whole.
+//! The limits on the depth and width of a tree, and stopping a whole tree.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
@@ -46,7 +46,7 @@ fn nobody_waits_for_its_ancestor_or_for_itself_or_for_a_stranger() {
 }
 
 #[test]
-fn a_cancelled_tree_asks_nobody_any_more_and_only_its_own_parent_is_told() {
+fn a_cancelled_tree_has_no_open_questions_and_only_its_own_parent_is_told() {
     let tree = Tree::new();
     tree.does("top", "if [ $n = 1 ]; then relaunch spawn -w root --prompt go; else echo woken; fi");
     tree.does("root", &passes_on("leaf"));

@@ -1,4 +1,4 @@
-//! The limits of a whole tree: on its money, and on the time it is at work.
+//! The limits of a whole tree: its money, and the time in which its agents run.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
@@ -109,7 +109,7 @@ fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
 }
 
 #[test]
-fn time_in_which_everybody_sleeps_is_no_time_at_work() {
+fn time_in_which_no_agent_of_the_tree_runs_does_not_count_against_its_limit() {
     let tree = asleep("[limits]\ntree_time = '1h'\n");
     ["middle", "leaf"].iter().for_each(|id| shift(&tree, id, [3 * DAY; 3]));
     // Its supervisor died with the machine, and its end was written when that was back, days later.

@@ -1,10 +1,10 @@
-//! Children that end without a reply, and everybody who dies in between.
+//! Children that end without a reply, and processes that die in the middle of a chain.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::{Signal, signal, until};
 
 #[test]
-fn a_child_that_is_parked_in_the_middle_wakes_its_parent_with_that() {
+fn a_parked_child_wakes_its_parent_with_that_outcome() {
     let tree = Tree::with("[relaunch]\nattempts = 1\n");
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w middle --prompt go; else echo \"woken\"; fi");
     tree.does("middle", "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else echo HOPELESS; fi");
@@ -33,7 +33,7 @@ fn a_child_that_dies_in_its_parents_turn_is_told_on_one_line_with_status_one() {
 }
 
 #[test]
-fn a_cancelled_and_an_expired_question_wake_the_parent_each_with_its_word() {
+fn a_cancelled_and_an_expired_question_each_wake_the_parent_with_their_outcome() {
     let tree = Tree::new();
     tree.does("a", "if [ $n = 1 ]; then relaunch spawn -w taken --prompt go; else echo woken; fi");
     tree.does("b", "if [ $n = 1 ]; then relaunch spawn -w late --prompt go; else echo woken; fi");

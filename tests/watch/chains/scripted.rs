@@ -1,4 +1,4 @@
-//! A home whose only agent is the scripted one.
+//! A home for chains of scripted agents.
 
 use crate::support::{World, until};
 use serde_json::Value;

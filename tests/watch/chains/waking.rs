@@ -1,4 +1,4 @@
-//! Who is woken, when, with what, and how often.
+//! When a parent is woken, with which message, and how often.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
