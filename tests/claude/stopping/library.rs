@@ -20,7 +20,7 @@ fn stream(world: &ClaudeWorld, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
     let runner = Runner {
         program: world.path("bin/claude").display().to_string(),
         allowed_tools: vec!["Bash".into()],
-        env: world.env().iter().cloned().chain([("PATH".into(), world.path_with_programs())]).collect(),
+        env: world.env().iter().cloned().chain([("PATH".into(), world.path_of_a_user())]).collect(),
         ..config.runner(None).expect("the built-in one").1
     };
     config.runner.named.insert("claude".into(), runner);

@@ -91,16 +91,20 @@ impl ClaudeWorld {
     /// `claude` as a user starts it, without arguments yet.
     pub fn claude(&self) -> Command {
         let mut command = self.any_command(&self.program);
-        // A user's `claude` finds askbox's programs.
-        command.env("PATH", self.path_with_programs());
+        command.env("PATH", self.path_of_a_user());
         command
     }
 
     /// The same behind a wrapper such as `["setpriv", "--pdeathsig", "TERM"]`.
     pub fn claude_behind(&self, wrapper: &[&str]) -> Command {
         let mut command = self.any_command(wrapper[0]);
-        command.args(&wrapper[1..]).arg(&self.program).env("PATH", self.path_with_programs());
+        command.args(&wrapper[1..]).arg(&self.program).env("PATH", self.path_of_a_user());
         command
+    }
+
+    /// `PATH` of a user: the scripts of the test, then askbox's programs, then those of the system.
+    pub fn path_of_a_user(&self) -> String {
+        format!("{}:{}", self.path("bin").display(), self.path_with_programs())
     }
 
     /// `claude -p` with the prompt on its standard input, to its end.
