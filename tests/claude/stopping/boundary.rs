@@ -27,7 +27,7 @@ fn a_tool_that_writes_a_file_in_20_steps_finishes_it_and_the_same_session_goes_o
     let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
     assert_eq!(result["terminal_reason"], "hook_stopped");
     let last = interrupted(&events);
-    assert_eq!(last["how"], "stopped by tester");
+    assert_eq!(last["how"], "stopped by ann");
     assert!(last["text"].as_str().expect("a text").contains("Now the twenty steps."), "{last:#}");
     assert_eq!(last["files_touched"], json!([notes]));
     let calls = last["tool_calls"].as_array().expect("calls");
