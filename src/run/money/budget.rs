@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agent::claude::Invocation;
-use crate::config::Config;
+use crate::config::{Config, Limits};
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -37,13 +37,25 @@ fn lock_path(mailbox: &Mailbox) -> PathBuf {
     mailbox.lock_file("costs")
 }
 
+/// A limit of the configuration and what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Limit<T> {
+    key: &'static str,
+    limit: T,
+    left: T,
+}
+
+fn least(limits: &[Limit<f64>]) -> Option<Limit<f64>> {
+    limits.iter().copied().min_by(|a, b| a.left.total_cmp(&b.left))
+}
+
 /// What a launch may spend.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Allowance {
-    /// Of the limits on money, the one that leaves the least: its key, its value, and what is left of it, in US dollars.
-    tightest: Option<(&'static str, f64, f64)>,
-    /// The limit on the tree's time at work, and what is left of it.
-    time: Option<(Duration, Duration)>,
+    /// Of the limits on money (in US dollars), the one that leaves the least.
+    tightest: Option<Limit<f64>>,
+    /// The limit on the tree's time at work.
+    time: Option<Limit<Duration>>,
     /// The day's limit is not spent, but all that is left is reserved for other runs.
     held: bool,
 }
@@ -51,38 +63,33 @@ pub struct Allowance {
 impl Allowance {
     /// What this attempt may spend now. Reserves its part of the day's limit in its record. Reads nothing if no limit is set.
     pub fn take(mailbox: &Mailbox, config: &Config, run: &mut Run) -> Result<Self> {
-        let limits = &config.limits;
-        let mut left = Vec::new();
-        let mut left_of_round = None;
-        if limits.run_cost > 0.0 {
-            let rest = limits.run_cost - costs::of_round(mailbox, &run.round())?.unwrap_or(0.0);
-            left.push(("limits.run_cost", limits.run_cost, rest));
-            left_of_round = Some(rest);
+        let Limits { run_cost, workflow_cost, day_cost, .. } = config.limits;
+        let mut limits = Vec::new();
+        if run_cost > 0.0 {
+            let left = run_cost - costs::of_round(mailbox, &run.round())?.unwrap_or(0.0);
+            limits.push(Limit { key: "limits.run_cost", limit: run_cost, left });
         }
-        if limits.workflow_cost > 0.0 {
-            left.push((
-                "limits.workflow_cost",
-                limits.workflow_cost,
-                limits.workflow_cost - costs::of_workflow(mailbox, &run.workflow_id)?,
-            ));
+        let left_of_round = limits.first().map(|limit| limit.left);
+        if workflow_cost > 0.0 {
+            let left = workflow_cost - costs::of_workflow(mailbox, &run.workflow_id)?;
+            limits.push(Limit { key: "limits.workflow_cost", limit: workflow_cost, left });
         }
         let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
-        left.extend(tree.tightest);
-        let least = |left: &[(&'static str, f64, f64)]| left.iter().copied().min_by(|a, b| a.2.total_cmp(&b.2));
+        limits.extend(tree.tightest);
         let mut held = false;
-        if limits.day_cost > 0.0 && least(&left).is_none_or(|(.., rest)| rest > 0.0) {
+        if day_cost > 0.0 && least(&limits).is_none_or(|tightest| tightest.left > 0.0) {
             let _lock = Lock::acquire(&lock_path(mailbox))?;
             if let Some(day) = Day::of(mailbox, config, time::now(), Some(&run.round()))? {
                 let slots = config.relaunch.max_concurrent.saturating_sub(day.runs).max(1);
                 // A run without a limit of its own gets an even part, so that something is left for the next one.
-                let part = left_of_round.map_or(day.free() / slots as f64, |rest| rest.min(day.free()));
-                left.push((DAY, day.limit, part));
+                let left = left_of_round.map_or(day.free() / slots as f64, |left| left.min(day.free()));
+                limits.push(Limit { key: DAY, limit: day.limit, left });
                 held = day.spent < day.limit && day.free() <= 0.0;
-                run.reserved_usd = least(&left).map(|(.., rest)| rest).filter(|rest| *rest > 0.0);
+                run.reserved_usd = least(&limits).map(|tightest| tightest.left).filter(|left| *left > 0.0);
                 record::write(mailbox, run)?;
             }
         }
-        Ok(Self { tightest: least(&left), held, ..tree })
+        Ok(Self { tightest: least(&limits), held, ..tree })
     }
 
     /// What the tree of a workflow may still use. Reads nothing if no limit is set.
@@ -92,25 +99,26 @@ impl Allowance {
             return Ok(Self::default());
         }
         let tree = Tree::of(mailbox, workflow)?;
-        let tightest = if cost > 0.0 { Some((TREE_COST, cost, cost - tree.cost(mailbox)?)) } else { None };
-        let time = if time.is_zero() { None } else { Some((time, time.saturating_sub(tree.time(mailbox)?))) };
+        let tightest = if cost > 0.0 { Some(Limit { key: TREE_COST, limit: cost, left: cost - tree.cost(mailbox)? }) } else { None };
+        let time =
+            if time.is_zero() { None } else { Some(Limit { key: TREE_TIME, limit: time, left: time.saturating_sub(tree.time(mailbox)?) }) };
         Ok(Self { tightest, time, held: false })
     }
 
     /// How long the tree may still be at work; `None` if no limit is set.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
-        self.time.map(|(_, left)| left)
+        self.time.map(|time| time.left)
     }
 
     /// The ending of the attempt if nothing may be launched.
     #[must_use]
     pub fn refusal(&self) -> Option<Ending> {
-        if let Some((limit, _)) = self.time.filter(|(_, left)| left.is_zero()) {
-            let why = format!("nothing is left of {TREE_TIME} = {} for its whole tree", time::human(limit));
+        if let Some(Limit { key, limit, .. }) = self.time.filter(|time| time.left.is_zero()) {
+            let why = format!("nothing is left of {key} = {} for its whole tree", time::human(limit));
             return Some(Ending::Refused { class: Class::Tree, why });
         }
-        let (key, limit, _) = self.tightest.filter(|(.., left)| *left <= 0.0)?;
+        let Limit { key, limit, .. } = self.tightest.filter(|tightest| tightest.left <= 0.0)?;
         Some(match key {
             DAY if self.held => Ending::Held { why: format!("all that is left of {key} = {limit} USD is reserved for live runs") },
             TREE_COST => Ending::Refused { class: Class::Tree, why: format!("nothing is left of {key} = {limit} USD for its whole tree") },
@@ -121,7 +129,7 @@ impl Allowance {
     /// Adds the limits to the agent's arguments; the one on money only if the operator's own arguments do not set it.
     #[must_use]
     pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
-        if let Some((.., left)) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
+        if let Some(Limit { left, .. }) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
             // Rounded down, except for the error of binary fractions: the sum of all parts must not exceed the limit.
             call = call.extra_args([format!("{MAX_BUDGET}={:.6}", (left * 1e6 + 1e-3).floor().max(1.0) / 1e6)]);
         }
@@ -132,7 +140,7 @@ impl Allowance {
     #[must_use]
     pub fn named(&self, ending: Ending) -> Ending {
         match (ending, self.tightest) {
-            (Ending::Refused { class: Class::Budget, why }, Some((key, limit, left))) if left > 0.0 => {
+            (Ending::Refused { class: Class::Budget, why }, Some(Limit { key, limit, left })) if left > 0.0 => {
                 let part = if key == DAY { "its part was" } else { "of which were left" };
                 let class = if key == TREE_COST { Class::Tree } else { Class::Budget };
                 Ending::Refused { class, why: format!("{why}: {key} = {limit} USD, {part} {left:.4}") }
