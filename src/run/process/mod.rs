@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `programs` | where the `relaunch` program and the agent program are |
 //! | `session_start` | whether the agent begins, resumes or forks its session |
-//! | `invocation` | the agent's arguments and environment |
+//! | `agent_call` | the agent's arguments and environment |
 //! | `launch` | starting the agent so that it ends when its supervisor dies |
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
@@ -12,9 +12,9 @@
 //! | `handle` | one process, held by a pidfd |
 //! | `run_processes` | all processes of a run: found by their environment, and ended |
 
+pub mod agent_call;
 pub mod agent_exit;
 pub mod handle;
-pub mod invocation;
 pub mod launch;
 pub mod pipes;
 pub mod poll_thread;

@@ -7,7 +7,7 @@ use crate::mailbox::awaits::{End, Ended};
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
-use crate::run::prompt::{answer, files};
+use crate::run::prompt::{answer_text, readable_files};
 use crate::text::{one_line, shell_quote};
 
 /// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
@@ -34,7 +34,7 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         (Begin::Fresh, own) => own,
     };
     let answer = match &question.answer {
-        Some(answer) => answer::in_words(mailbox, question, answer, run)?,
+        Some(answer) => answer_text::in_words(mailbox, question, answer, run)?,
         None => String::new(),
     };
     let checkpoint = checkpoint_in_words(mailbox, question);
@@ -59,7 +59,7 @@ fn result(ended: &Ended) -> String {
 }
 
 fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
-    match (files::checkpoint(mailbox, question), &question.checkpoint) {
+    match (readable_files::checkpoint(mailbox, question), &question.checkpoint) {
         (Some(path), _) => path.display().to_string(),
         (None, Some(lost)) => format!("{} (missing or unreadable: say so if you need it)", lost.display()),
         (None, None) => "(none was saved)".into(),

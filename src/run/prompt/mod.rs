@@ -3,11 +3,11 @@
 //! | file | idea |
 //! |---|---|
 //! | `message` | the first message of an attempt |
-//! | `answer` | how an answer is put in words |
+//! | `answer_text` | how an answer is put in words |
 //! | `templates` | the fixed texts, and how values get into them |
-//! | `files` | the files that a prompt names, which the agent may read |
+//! | `readable_files` | the files that a prompt names, which the agent may read |
 
-pub mod answer;
-pub mod files;
+pub mod answer_text;
 pub mod message;
+pub mod readable_files;
 pub mod templates;

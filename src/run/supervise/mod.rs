@@ -3,7 +3,7 @@
 //! 1. It takes the round's lock (`ownership`). If another process holds the lock, it leaves the run alone.
 //! 2. It reserves money, and notes in `run.json` that it launches, so that recovery knows that there may be a process. (A round that this
 //!    process has just claimed has no `run.json` yet; for recovery that means the same.)
-//! 3. It launches the agent, and makes the record durable while the agent starts (`start`).
+//! 3. It launches the agent, and makes the record durable while the agent starts (`start_agent`).
 //! 4. Only then it sends the agent its first message.
 //! 5. It attends to the agent until that has ended (`attend`), and writes every event to the log (`event_log`).
 //! 6. It ends what the agent left behind, and makes the ending durable: the round is closed, tried again later, or parked.
@@ -20,9 +20,9 @@
 //! |---|---|
 //! | `supervisor` | the steps above |
 //! | `ownership` | the attempt, and how this process becomes its only supervisor |
-//! | `start` | from a claimed attempt to an agent that has its first message |
+//! | `start_agent` | from a claimed attempt to an agent that has its first message |
 //! | `role_check` | whether the agent program knows the role that the run asks for |
-//! | `agent` | a started agent, and the threads that listen to it |
+//! | `started_agent` | a started agent, and the threads that listen to it |
 //! | `run_message` | what those threads send to the attending thread |
 //! | `attend` | what the attending thread does about it |
 //! | `event_log` | `events.jsonl`, the costs, the observer |
@@ -30,7 +30,6 @@
 //! | `stop` | how another process asks for that |
 //! | `detach` | starting a supervisor as a process of its own |
 
-pub(crate) mod agent;
 pub(crate) mod attend;
 pub mod detach;
 pub(crate) mod event_log;
@@ -38,6 +37,7 @@ pub mod ladder;
 pub mod ownership;
 pub(crate) mod role_check;
 pub mod run_message;
-pub(crate) mod start;
+pub(crate) mod start_agent;
+pub(crate) mod started_agent;
 pub mod stop;
 pub mod supervisor;

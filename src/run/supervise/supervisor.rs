@@ -9,15 +9,14 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::Run;
 use crate::run::money::budget::Allowance;
-use crate::run::process::agent_exit;
 use crate::run::process::poll_thread::PollSource;
-use crate::run::process::run_processes;
+use crate::run::process::{agent_exit, run_processes};
+use crate::run::supervise::attend::conclusion::Attended;
 use crate::run::supervise::attend::message_loop::attend;
-use crate::run::supervise::attend::verdict::Attended;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ownership::{Attempt, Owned};
 use crate::run::supervise::run_message::{self, Stopper};
-use crate::run::supervise::start;
+use crate::run::supervise::start_agent;
 
 /// How long the supervisor tries again to record a delivered run: no other process knows that it was delivered.
 const RECORD_PATIENCE: Duration = Duration::from_secs(300);
@@ -60,7 +59,7 @@ pub fn supervise(
     };
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
-        None => match start::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
+        None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() }.into(),
             Err(e) => Ending::Failed { why: e.to_string() }.into(),

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::mailbox::awaits::{End, Ended, Join};
-use crate::run::process::invocation::BASH_TIMEOUT;
+use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
 use crate::surface::program;
 use crate::{config, document, text, time};

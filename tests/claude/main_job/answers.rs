@@ -94,7 +94,7 @@ fn a_longer_answer_goes_by_a_file_that_the_agent_may_read() {
     world.keep_watching_from_the_start();
     let round = world.ask("huge", &["Tell me everything"]);
     let answer = awkward(600 << 10);
-    assert!(answer.len() > askbox::run::prompt::answer::INLINE_ANSWER);
+    assert!(answer.len() > askbox::run::prompt::answer_text::INLINE_ANSWER);
     let file = world.in_mailbox(format!("runs/huge/{round}/1/answer.txt"));
     let file = file.to_str().expect("UTF-8").to_owned();
     let read = json!({"tool": "Read", "input": {"file_path": file, "offset": 1, "limit": 3}});

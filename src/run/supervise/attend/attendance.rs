@@ -6,11 +6,11 @@ use crate::config::Config;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
-use crate::run::supervise::agent::Agent;
 use crate::run::supervise::attend::deadlines::Deadlines;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ladder::Ladder;
-use crate::run::supervise::start::Started;
+use crate::run::supervise::start_agent::Started;
+use crate::run::supervise::started_agent::Agent;
 
 /// How far the run has come.
 #[derive(Debug)]

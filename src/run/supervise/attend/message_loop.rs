@@ -8,10 +8,10 @@ use crate::config::Config;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::attend::attendance::Attendance;
-use crate::run::supervise::attend::verdict::Attended;
+use crate::run::supervise::attend::conclusion::Attended;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::run_message::RunMessage;
-use crate::run::supervise::start::Started;
+use crate::run::supervise::start_agent::Started;
 
 /// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(crate) fn attend(
 ) -> Attended {
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit_status = attendance.until_the_end(messages);
-    attendance.verdict(&exit_status)
+    attendance.conclude(&exit_status)
 }
 
 impl Attendance<'_, '_> {

@@ -8,11 +8,11 @@
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
-//! | `verdict` | how the attempt ended |
+//! | `conclusion` | how the attempt ended |
 
 mod attendance;
+pub(crate) mod conclusion;
 mod deadlines;
 pub(crate) mod message_loop;
 mod stopping;
 mod stream_items;
-pub(crate) mod verdict;

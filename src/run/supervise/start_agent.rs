@@ -16,13 +16,13 @@ use crate::run::money::budget::{self, Allowance};
 use crate::run::process::handle::ProcessHandle;
 use crate::run::process::poll_thread::{PollSource, PollThread};
 use crate::run::process::session_start::{self, SessionStart};
-use crate::run::process::{invocation, launch};
+use crate::run::process::{agent_call, launch};
 use crate::run::prompt::message;
-use crate::run::supervise::agent::{Agent, Spawned};
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ownership::OwnedAttempt;
 use crate::run::supervise::role_check;
 use crate::run::supervise::run_message::RunMessage;
+use crate::run::supervise::started_agent::{Agent, Spawned};
 use crate::run::supervise::stop::hooks;
 use crate::time;
 
@@ -100,7 +100,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     };
     let message = message::first_message(mailbox, config, &document.typed, run)?;
     let settings = hooks::settings(&run.folder(mailbox));
-    let call = invocation::of(mailbox, &document.typed, run, &runner, &start, &settings);
+    let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(Prepared { document, start, message, call, max_turns, record })

@@ -9,7 +9,7 @@ use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::Run;
 use crate::run::process::programs::relaunch;
 use crate::run::process::session_start::SessionStart;
-use crate::run::prompt::files;
+use crate::run::prompt::readable_files;
 
 /// The environment variable with the time limit, in milliseconds, of the agent's Bash calls that set none themselves.
 pub const BASH_TIMEOUT: &str = "BASH_DEFAULT_TIMEOUT_MS";
@@ -33,7 +33,7 @@ pub fn of(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Runner, st
         call = call.permission_mode(&runner.permission_mode);
     }
     // The agent may read the files that its prompt names.
-    let readable = files::named(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
+    let readable = readable_files::named(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
     // Ours would replace the operator's own --settings. With those, a run cannot be stopped at a tool boundary.
     if !runner.args.iter().any(|a| a.starts_with("--settings")) {
         call = call.settings(settings);

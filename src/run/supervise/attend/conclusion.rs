@@ -23,7 +23,7 @@ impl From<Ending> for Attended {
 }
 
 impl Attendance<'_, '_> {
-    pub(super) fn verdict(self, exit_status: &str) -> Attended {
+    pub(super) fn conclude(self, exit_status: &str) -> Attended {
         let was_stopped = self.stop_ending.is_some();
         let ending = match (self.turn_ending, self.stop_ending) {
             (Some(delivered @ Ending::Delivered { .. }), _) if self.began => delivered,

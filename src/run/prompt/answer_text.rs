@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::mailbox::answer::{DEFAULT, Outcome};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::attempt::record::Run;
-use crate::run::prompt::files;
+use crate::run::prompt::readable_files;
 use crate::text::shell_quote;
 
 /// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
@@ -22,7 +22,7 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
         ));
     };
     if value.to_text().len() > INLINE_ANSWER {
-        let path = files::long_answer(mailbox, run);
+        let path = readable_files::long_answer(mailbox, run);
         disk::touch_folder(&run.folder(mailbox))?;
         disk::replace(&path, value.to_text().as_bytes())?;
         return Ok(format!(
