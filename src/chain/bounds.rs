@@ -3,8 +3,7 @@
 use crate::config::Chain;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Mailbox, WorkflowLock, awaits, close, lineage};
+use crate::mailbox::{Mailbox, WorkflowLock, awaits, lineage, round, workflows};
 
 /// Refuses a child of `parent` that would lie below the deepest level.
 pub fn depth(mailbox: &Mailbox, limits: &Chain, parent: &WorkflowId) -> Result<()> {
@@ -43,7 +42,7 @@ pub fn is_new(mailbox: &Mailbox, parent: Option<&WorkflowId>, child: &WorkflowId
             "leave -w out: a new workflow gets a new id",
         ));
     }
-    if workflow::read(mailbox, child)?.is_some() || close::latest_round(mailbox, child).is_some() {
+    if workflows::read(mailbox, child)?.is_some() || round::latest(mailbox, child).is_some() {
         return Err(Error::conflict(
             format!("there is a workflow {child} already"),
             format!("to get its result: relaunch resume {child}; for a new workflow leave -w out"),

@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::chain::outcome;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::awaits::End;
+use crate::mailbox::documents::awaited::End;
 use crate::mailbox::lineage::{self, Kin};
-use crate::mailbox::{Folder, Mailbox, close, list};
+use crate::mailbox::{Folder, Mailbox, list, round};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 
@@ -57,7 +57,7 @@ pub fn look(mailbox: &Mailbox, which: Which<'_>) -> Result<Vec<Node>> {
     if let Which::Below(root) = which
         && !known.contains_key(root)
     {
-        if close::latest_round(mailbox, root).is_none() {
+        if round::latest(mailbox, root).is_none() {
             return Err(Error::not_found(format!("nothing is known of {root}"), "see what is: askbox tree --all"));
         }
         known.insert(root.clone(), Kin::default());

@@ -18,8 +18,8 @@ use crate::config::Chain;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::awaits::{self, Await, Ended, Join};
-use crate::mailbox::{Mailbox, WorkflowLock};
+use crate::mailbox::documents::awaited::{Await, Ended, Join};
+use crate::mailbox::{Mailbox, WorkflowLock, awaits};
 use crate::run::task::Task;
 use crate::time;
 

@@ -4,10 +4,9 @@ use crate::agent::events::EventKind;
 use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::awaits::{self, Await, End, Ended};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, Mailbox, Question, intake, list};
+use crate::mailbox::documents::awaited::{Await, End, Ended};
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read, workflows};
 use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::view::tail::EventTail;
@@ -109,7 +108,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
 /// [`look`] for a workflow that has no open round.
 fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Found> {
     let newest = newest_closed(mailbox, closed)?;
-    let cancelled = workflow::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
+    let cancelled = workflows::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
     {
@@ -146,7 +145,7 @@ struct Newest {
 fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
     for round in closed {
-        let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, &round)) else { continue };
+        let Ok(document) = read::document(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
         let begun = document.typed.asked_at().unwrap_or(closed.at);
         if newest.as_ref().is_some_and(|n| n.begun > begun) {

@@ -6,7 +6,7 @@ use crate::chain::outcome::{self, TreeState};
 use crate::disk::file_events::FolderWatch;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::awaits::Ended;
+use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::{Folder, Mailbox};
 
 /// The longest time between two looks: a file event may be lost.

@@ -8,8 +8,8 @@ use crate::chain::progress::{self, Progress};
 use crate::config::Config;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::awaits::Ended;
-use crate::mailbox::{Mailbox, close, presence};
+use crate::mailbox::documents::awaited::Ended;
+use crate::mailbox::{Mailbox, presence, round};
 use crate::run::view::status;
 
 /// What a look for a workflow's result found.
@@ -30,7 +30,7 @@ pub enum Resumed {
 /// [`crate::Error::NotFound`] where nothing is known of the workflow.
 pub fn resume(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, deadline: Instant) -> Result<Resumed> {
     let is_known = outcome::own_state(mailbox, workflow)? != OwnState::Unknown;
-    if !is_known && close::latest_round(mailbox, workflow).is_none() {
+    if !is_known && round::latest(mailbox, workflow).is_none() {
         return Err(status::unknown(workflow));
     }
     let drive_unwatched = || if presence::anybody(mailbox)? { Ok(()) } else { drive::drive(mailbox, config, workflow) };

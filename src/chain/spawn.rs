@@ -14,9 +14,8 @@ use crate::chain::{bounds, drive};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::Mailbox;
-use crate::mailbox::awaits::{Ended, Join};
-use crate::mailbox::documents::workflow;
+use crate::mailbox::documents::awaited::{Ended, Join};
+use crate::mailbox::{Mailbox, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
@@ -171,7 +170,7 @@ fn check_money(mailbox: &Mailbox, config: &Config, parent: Option<&WorkflowId>) 
 /// The child's first task. The child works in the caller's folder if that lies below the parent's, otherwise in the parent's.
 fn task(mailbox: &Mailbox, request: &Request, child: WorkflowId, parent: Option<&WorkflowId>) -> Result<Task> {
     let parents_folder = match parent {
-        Some(parent) => workflow::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
+        Some(parent) => workflows::read(mailbox, parent)?.and_then(|d| d.typed.cwd),
         None => None,
     };
     let is_below = |folder: &Path, above: &Path| {

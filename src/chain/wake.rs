@@ -12,10 +12,10 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::awaits::{self, Await, End, Ended, Join};
-use crate::mailbox::documents::question::{Closed, Question};
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, close, intake, list};
+use crate::mailbox::documents::awaited::{Await, End, Ended, Join};
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, round, workflows};
 use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::plan;
 use crate::{log, time};
@@ -93,7 +93,7 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
     for wait in awaits::of_parent(mailbox, parent)? {
         match wait.typed.told_by {
             // The round exists, and the process that made it died before it removed the await.
-            Some(question) if intake::is_over(mailbox, &RoundId { workflow: parent.clone(), question }) => {
+            Some(question) if round::is_claimed_or_closed(mailbox, &RoundId { workflow: parent.clone(), question }) => {
                 awaits::remove(mailbox, &lock, &wait.typed.child)?;
             }
             _ => waits.push(wait),
@@ -129,7 +129,7 @@ fn has_open_round(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
 
 /// Whether the workflow's newest round was dropped: then there is no agent to wake.
 fn was_dropped(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
-    let newest = close::latest_round(mailbox, workflow).and_then(|f| f.document.typed.closed);
+    let newest = round::latest(mailbox, workflow).and_then(|f| f.document.typed.closed);
     Ok(newest.is_some_and(|c| c.state == Closed::Dropped))
 }
 
@@ -148,7 +148,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
     let document = Question {
         question_id: Some(question),
         timestamp: Some(time::rfc3339(time::now())),
-        parent: workflow::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
+        parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
         prompt: first_prompt(mailbox, &parent),
         results,
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
@@ -175,5 +175,5 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
 
 /// The prompt that the workflow began with. A session that cannot be continued starts from it again.
 fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
-    close::rounds(mailbox, workflow).into_iter().find_map(|f| f.document.typed.prompt)
+    round::of_workflow(mailbox, workflow).into_iter().find_map(|f| f.document.typed.prompt)
 }

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Mailbox, awaits, close, lineage};
+use crate::mailbox::transitions::withdraw;
+use crate::mailbox::{Mailbox, awaits, lineage, workflows};
 use crate::time;
 
 /// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.
@@ -17,13 +17,13 @@ pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>)
         for wait in awaits::of_parent(mailbox, member)? {
             awaits::remove(mailbox, &lock, &wait.typed.child)?;
         }
-        if workflow::read(mailbox, member)?.is_some() {
-            workflow::update(mailbox, &lock, |w| w.cancelled = Some(time::now()))?;
+        if workflows::read(mailbox, member)?.is_some() {
+            workflows::update(mailbox, &lock, |w| w.cancelled = Some(time::now()))?;
         }
     }
     let mut withdrawn = Vec::new();
     for member in members {
-        match close::withdraw(mailbox, &member, by, why.map(str::to_owned)) {
+        match withdraw::withdraw(mailbox, &member, by, why.map(str::to_owned)) {
             Ok(_) => withdrawn.push(member),
             Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
             Err(e) => return Err(e),

@@ -219,7 +219,7 @@ fn gone(mailbox: &Mailbox, folder: Folder, name: &str) -> PathBuf {
 fn named(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<BTreeSet<QuestionId>> {
     let mut ids = BTreeSet::new();
     for folder in [Folder::Pending, Folder::Answered] {
-        match crate::mailbox::intake::read_round_file(&mailbox.document(folder, workflow)) {
+        match crate::mailbox::read::document(&mailbox.document(folder, workflow)) {
             Ok(document) => ids.extend(document.typed.question_id),
             Err(e) if e.is_missing_file() => {}
             Err(e) => return Err(e),

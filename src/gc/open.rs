@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, awaits, intake, lineage, list};
+use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read};
 use crate::run::claim;
 
 /// The workflows that are not over, as they were when gc began.
@@ -22,13 +22,13 @@ impl Open {
         let (mut workflows, mut parents) = (BTreeSet::new(), BTreeSet::new());
         for folder in [Folder::Pending, Folder::Answered] {
             for workflow in list::workflows(mailbox, folder)? {
-                parents.extend(intake::read_round_file(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
+                parents.extend(read::document(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
                 workflows.insert(workflow);
             }
         }
         for folder in [Folder::Running, Folder::Parked] {
             for round in list::round_names(mailbox, folder) {
-                parents.extend(intake::read_round_file(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
+                parents.extend(read::document(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
                 workflows.insert(round.workflow);
             }
         }

@@ -6,8 +6,8 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::gc::{Gc, named, open};
 use crate::id::{QuestionId, RoundId};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::{Folder, Question, WorkflowLock, intake, list};
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::{Folder, Question, WorkflowLock, list, read};
 use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
 
@@ -60,7 +60,7 @@ impl Gc<'_> {
         let (mut over, mut others) = (Vec::new(), false);
         for question in known {
             let round = RoundId { workflow: workflow.clone(), question };
-            let read = intake::read_round_file(&mailbox.round(Folder::Closed, &round));
+            let read = read::document(&mailbox.round(Folder::Closed, &round));
             match read.ok().and_then(|d| Over::of(&d.typed, &round, old.contains(&question), self.before)) {
                 Some(round) => over.push(round),
                 // Open, in quarantine, or somebody's own.

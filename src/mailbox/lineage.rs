@@ -1,12 +1,13 @@
 //! Who is whose parent, read from the workflows' records, the questions that wait, and the awaits.
 
+use crate::mailbox::read;
+use crate::mailbox::workflows;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::documents::workflow;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{awaits, intake, list};
+use crate::mailbox::{awaits, list};
 use crate::time::Time;
 
 /// The longest line of ancestors that is followed: a damaged record must not lead us round and round.
@@ -14,7 +15,7 @@ const LONGEST: usize = 10_000;
 
 /// The parent of a workflow, as its record says.
 pub fn parent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<WorkflowId>> {
-    Ok(workflow::read(mailbox, workflow)?.and_then(|d| d.typed.parent))
+    Ok(workflows::read(mailbox, workflow)?.and_then(|d| d.typed.parent))
 }
 
 /// The ancestors of a workflow, its parent first.
@@ -51,7 +52,7 @@ pub struct Kin {
 pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
     let mut known: BTreeMap<WorkflowId, Kin> = BTreeMap::new();
     for id in list::workflows(mailbox, Folder::Workflows)? {
-        let record = workflow::read(mailbox, &id).ok().flatten().map(|d| d.typed);
+        let record = workflows::read(mailbox, &id).ok().flatten().map(|d| d.typed);
         let kin = record.map(|r| Kin { parent: r.parent, born: r.created, open: false });
         known.insert(id, kin.unwrap_or_default());
     }
@@ -60,7 +61,7 @@ pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
             let kin = known.entry(id.clone()).or_default();
             kin.open = true;
             if (kin.parent.is_none() || kin.born.is_none())
-                && let Ok(document) = intake::read_round_file(&mailbox.document(folder, &id))
+                && let Ok(document) = read::document(&mailbox.document(folder, &id))
             {
                 kin.born = kin.born.or(document.typed.asked_at());
                 kin.parent = kin.parent.take().or(document.typed.parent);

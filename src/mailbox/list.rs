@@ -3,8 +3,8 @@
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::QuestionDocument;
-use crate::mailbox::intake;
 use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::read;
 
 /// Every name in a folder but the hidden ones; a folder that is missing is empty.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
@@ -68,7 +68,7 @@ pub struct Pending {
 pub fn pending(mailbox: &Mailbox) -> Result<Vec<Pending>> {
     let mut list: Vec<Pending> = workflows(mailbox, Folder::Pending)?
         .into_iter()
-        .map(|workflow| Pending { document: intake::read_pending(mailbox, &workflow), workflow })
+        .map(|workflow| Pending { document: read::pending(mailbox, &workflow), workflow })
         .filter(|p| !matches!(&p.document, Err(e) if e.is_missing_file()))
         .collect();
     let key = |p: &Pending| {

@@ -1,20 +1,21 @@
-//! The documents and their transitions. Everything here is short, synchronous and done under the workflow's lock.
+//! The mailbox.
 
-pub mod adopt;
-pub mod answer;
 pub mod audit;
 pub mod awaits;
-pub mod close;
+pub mod checkpoints;
 pub mod documents;
-pub mod intake;
 pub mod layout;
 pub mod lineage;
 pub mod list;
-pub mod post;
 #[cfg(feature = "relaunch")]
 pub mod presence;
+pub mod quarantine;
+pub mod read;
+pub mod round;
 pub mod timers;
+pub mod transitions;
+pub mod workflows;
 
-pub use answer::{Answer, AnswerValue, Outcome};
+pub use documents::answer::{Answer, AnswerValue, Outcome};
 pub use documents::question::{Question, QuestionDocument};
 pub use layout::{Folder, Mailbox, WorkflowLock};

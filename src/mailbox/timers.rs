@@ -125,7 +125,7 @@ pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()
 }
 
 /// Notes that the human was told of an expiry that changed nothing; `false` where that was noted before.
-pub fn tell_once(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
+pub fn note_overdue(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
     let path = Timer { at: rounded_up(expires_at), due: Due::Expire, round: round.clone() }.told_path(mailbox);
     if path.exists() {
         return Ok(false);

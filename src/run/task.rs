@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question};
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::{Folder, Mailbox, list, workflows};
 use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::plan;
 
@@ -86,7 +85,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt first: as soon as the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;
-    workflow::update(mailbox, &lock, |w| {
+    workflows::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());
         (w.role, w.model) = (run.role.clone(), run.model.clone());
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());

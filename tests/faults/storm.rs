@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::{Watcher, World, files, kill, processes, until};
 use serde_json::Value;
+
+use crate::support::{Watcher, World, files, kill, processes, until};
 
 const POSTERS: usize = 16;
 const ANSWERERS: usize = 8;
 
 fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+    std::env::var(name).map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
 }
 
 /// What the threads of a storm share.

@@ -5,9 +5,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::support::files::Litter;
 use crate::support::{World, needs, until};
-use serde_json::{Value, json};
+use askbox::mailbox::read;
+use askbox::mailbox::transitions::retire;
 
 /// A hand-written question.
 fn question(id: &str, text: &str) -> String {
@@ -248,18 +251,19 @@ fn the_same_question_asked_again_before_the_answer_was_taken_up_is_not_lost() {
 
 #[test]
 fn a_question_written_over_the_one_that_is_being_answered_is_not_lost() {
-    use askbox::mailbox::{Mailbox, intake};
+    use askbox::mailbox::Mailbox;
+
     let world = World::at_home();
     let mailbox = Mailbox::open_or_create(world.in_mailbox("").to_str().unwrap().trim_end_matches('/')).unwrap();
     cat(&world, "pending/over.json", &question("over", "First?"));
     world.ok("ask-answer", &["over", "a"]);
-    let document = intake::read_round_file(&world.in_mailbox("answered/over.json")).unwrap();
+    let document = read::document(&world.in_mailbox("answered/over.json")).unwrap();
     let (round, at) = (document.typed.round().unwrap(), document.typed.answer.unwrap().at);
     let lock = mailbox.lock(&round.workflow).unwrap();
     // Between the look at the question and its removal: another one, and one that is half written.
     for text in [question("over", "Second?"), r#"{"question": "Third"#.to_owned()] {
         cat(&world, "pending/over.json", &text);
-        intake::retire_pending(&mailbox, &round, at).unwrap();
+        retire::retire_pending(&mailbox, &round, at).unwrap();
         assert_eq!(fs::read_to_string(world.in_mailbox("pending/over.json")).unwrap(), text);
     }
     // A crash with the newer question moved aside: the next watcher brings it back.

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::World;
-use askbox::mailbox::close::{self, Expiry};
-use askbox::mailbox::{Folder, Mailbox, list};
 use serde_json::{Value, json};
+
+use crate::support::World;
+use askbox::mailbox::transitions::expire::{self, Expiry};
+use askbox::mailbox::{Folder, Mailbox, list, round};
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -197,8 +198,8 @@ fn a_late_answer_is_kept_with_its_question_and_nothing_is_run() {
     let mailbox = Mailbox::open(world.mailbox()).unwrap();
     let later = askbox::time::now() + std::time::Duration::from_secs(60);
     for (id, expiry) in [("gone", Expiry::Cancelled), ("auto", Expiry::Defaulted), ("stays", Expiry::Kept)] {
-        let round = close::latest_round(&mailbox, &id.parse().unwrap()).unwrap().round;
-        assert_eq!(close::expire(&mailbox, &round, later).unwrap(), expiry);
+        let round = round::latest(&mailbox, &id.parse().unwrap()).unwrap().id;
+        assert_eq!(expire::expire(&mailbox, &round, later).unwrap(), expiry);
     }
     for id in ["gone", "auto"] {
         let ran = world.shell(&format!("ask-answer {id} yes"));

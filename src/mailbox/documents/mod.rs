@@ -1,7 +1,25 @@
-//! The documents of the mailbox as types, and what makes each of them valid.
+//! The documents of the mailbox as types, and the checks that need nothing but the document. Nothing here touches the disk.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`question`] | the question document, which carries a round through all its states |
+//! | [`options`] | its options, in both spellings |
+//! | [`answer`] | its field `answer` |
+//! | [`closing`] | its field `closed` |
+//! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
+//! | [`checkpoint`] | the checkpoint document |
+//! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |
+//! | [`workflow`] | the record of a workflow |
+//! | [`awaited`] | a workflow that waits for another one |
 
+pub mod answer;
+pub mod awaited;
+pub mod check_answer;
+pub mod check_question;
 pub mod checkpoint;
+pub mod closing;
+pub mod dotted_path;
 pub mod options;
 pub mod question;
-pub mod validate;
+pub mod shell_export;
 pub mod workflow;

@@ -9,15 +9,16 @@ use uuid::Uuid;
 use crate::document::Document;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::answer::{Answer, AnswerValue};
-use crate::mailbox::awaits::Ended;
+use crate::mailbox::documents::answer::{Answer, AnswerValue};
+use crate::mailbox::documents::awaited::Ended;
+use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::options::Options;
 use crate::time::{Span, Time};
 
 /// The largest question document, in bytes.
 pub const MAX_QUESTION: u64 = 1 << 20;
 
-/// The largest answered document: the question and an answer of [`crate::mailbox::answer::MAX_ANSWER`], escaped.
+/// The largest answered document: the question and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`], escaped.
 pub const MAX_ANSWERED: u64 = 16 << 20;
 
 /// A question file with all of its fields, known or not.
@@ -169,52 +170,6 @@ pub struct Question {
     /// Answers that came after the round had ended: kept and shown, never run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_answers: Vec<Answer>,
-}
-
-/// How a round ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Closing {
-    /// The end.
-    pub state: Closed,
-    /// When.
-    pub at: Time,
-    /// By whom.
-    pub by: String,
-    /// Why, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// The ends of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Closed {
-    /// The answer (or the refusal) reached the agent.
-    Delivered,
-    /// Taken back before it was answered.
-    Withdrawn,
-    /// Nobody answered in time and the asker chose `cancel`.
-    Expired,
-    /// The asker replaced it by another question.
-    Superseded,
-    /// A parked run was given up.
-    Dropped,
-}
-
-impl Closed {
-    /// The word for it in files and messages.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-            Self::Superseded => "superseded",
-            Self::Dropped => "dropped",
-        }
-    }
 }
 
 impl Part {

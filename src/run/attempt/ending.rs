@@ -9,9 +9,10 @@ use crate::disk::{self, Placed};
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::Closed;
+use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::timers::{Due, Timer};
-use crate::mailbox::{Folder, Mailbox, close};
+use crate::mailbox::transitions::close;
+use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::failure::{self, Class, Failure};
 use crate::run::attempt::record::{self, Record, Run, State};
@@ -154,7 +155,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     if run.state == State::Delivered {
         // Both files are written before either is synced, so that the syncs overlap.
         let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
-        let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closed::Delivered, "supervisor", None);
+        let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closing::now(Closed::Delivered, "supervisor", None));
         // If a power cut brings the earlier record back, the round's document, durable below, says that it was delivered.
         record.replace_ahead()?;
         close?.map_or(Ok(()), |close| close.commit(mailbox))?;

@@ -7,8 +7,9 @@ use crate::config::Config;
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::adopt::{self, Adopted};
-use crate::mailbox::{Folder, Mailbox, Question, intake, list};
+use crate::mailbox::transitions::answered_by_hand::{self, Adopted};
+use crate::mailbox::transitions::settle;
+use crate::mailbox::{Folder, Mailbox, Question, list};
 use crate::run::attempt::record::{self, Begin, Claimant, Run};
 use crate::run::claim::plan;
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
@@ -65,14 +66,14 @@ pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId)
 fn choose(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<Chosen>> {
     let refused = |refusal| Ok(ClaimAttempt::Refused(refusal));
     let lock = mailbox.lock(workflow)?;
-    intake::settle(mailbox, &lock)?;
-    let (document, round) = match adopt::adopt(mailbox, &lock)? {
+    settle::settle(mailbox, &lock)?;
+    let (document, round) = match answered_by_hand::adopt(mailbox, &lock)? {
         Adopted::Ready(document, round) => (*document, round),
-        Adopted::Unsettled(wait) => return refused(Refusal::MayBeUnfinished(wait)),
+        Adopted::InGrace(wait) => return refused(Refusal::MayBeUnfinished(wait)),
         Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return refused(Refusal::NothingAnswered),
     };
     // If the pending copy of this round stayed behind, it would look like the next round.
-    intake::settle(mailbox, &lock)?;
+    settle::settle(mailbox, &lock)?;
     if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return refused(Refusal::AwaitedInline(round));
     }

@@ -8,14 +8,14 @@ use crate::agent::claude;
 use crate::config::{Config, Mode};
 use crate::error::Result;
 use crate::id::{RoundId, SessionId};
-use crate::mailbox::documents::workflow::{self, Workflow};
-use crate::mailbox::{Folder, Mailbox, Question};
+use crate::mailbox::documents::workflow::Workflow;
+use crate::mailbox::{Folder, Mailbox, Question, workflows};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
 use crate::time;
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId, claimant: Claimant) -> Result<Run> {
-    let known = workflow::read(mailbox, &round.workflow)?.map(|d| d.typed);
+    let known = workflows::read(mailbox, &round.workflow)?.map(|d| d.typed);
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
@@ -97,7 +97,7 @@ fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workfl
         _ => {}
     }
     let Some(parent) = &question.parent else { return Ok(None) };
-    let parents = workflow::read(mailbox, parent)?.and_then(|d| d.typed.session_id);
+    let parents = workflows::read(mailbox, parent)?.and_then(|d| d.typed.session_id);
     Ok(parents.filter(|s| question.session_id == Some(*s)))
 }
 

@@ -4,9 +4,9 @@ use crate::disk::{self, Lock, Placed, Staged};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, close};
+use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::transitions::close;
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 
 /// A round with its first attempt, at one stage of its claim.
@@ -168,14 +168,14 @@ impl Claim<OnRecord> {
         self.run.state = State::Delivered;
         self.run.ended_at = Some(crate::time::now());
         record::write(mailbox, &self.run)?;
-        close::from_claimed(mailbox, &lock, Folder::Running, self.run.question_id, Closed::Delivered, by, None)
+        close::claimed(mailbox, &lock, Folder::Running, self.run.question_id, Closing::now(Closed::Delivered, by, None))
     }
 }
 
 /// Makes the attempt's record durable, and notes in the workflow's record what later rounds need to know of this one.
 pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &QuestionDocument, run: &Run) -> Result<()> {
     record::make_durable(mailbox, run)?;
-    workflow::update(mailbox, lock, |w| {
+    workflows::update(mailbox, lock, |w| {
         w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
         w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::events::{Event, EventKind, Tokens};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Mailbox, WorkflowLock, list};
+use crate::mailbox::{Mailbox, WorkflowLock, list, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::time::Time;
 use crate::{disk, document};
@@ -162,7 +161,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 
 /// US dollars of all rounds of a workflow, pruned ones included.
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
-    let (mut sum, counted) = workflow::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
+    let (mut sum, counted) = workflows::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
     for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
         sum += of_round(mailbox, &round)?.unwrap_or(0.0);
     }
@@ -172,7 +171,7 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
 /// Adds the cost of rounds that are about to be pruned to the workflow's record, so that they still count against its limit. The record
 /// keeps the ids of these rounds while they exist, so a repetition does not count them twice.
 pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Result<()> {
-    let counted = workflow::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
+    let counted = workflows::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
     let (mut sum, mut ids) = (0.0, Vec::new());
     for round in rounds.iter().filter(|r| !counted.contains(&r.question)) {
         if let Some(cost) = of_round(mailbox, round)?.filter(|c| *c > 0.0) {
@@ -184,7 +183,7 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
         return Ok(());
     }
     let is_there = |question: &QuestionId| mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }).exists();
-    workflow::update(mailbox, lock, |w| {
+    workflows::update(mailbox, lock, |w| {
         w.pruned.retain(is_there);
         w.pruned.extend(ids);
         w.pruned_cost_usd += sum;

@@ -2,7 +2,7 @@
 
 use crate::disk;
 use crate::error::Result;
-use crate::mailbox::answer::{DEFAULT, Outcome};
+use crate::mailbox::documents::answer::{BY_DEFAULT, Outcome};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::attempt::record::Run;
 use crate::run::prompt::readable_files;
@@ -31,7 +31,7 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
             shell_quote(&path.display().to_string())
         ));
     }
-    let source = if answer.by == DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    let source = if answer.by == BY_DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
     Ok(match value {
         AnswerValue::Batch(map) => {
             let mut text = format!("{source}:");

@@ -3,7 +3,7 @@
 use crate::agent::chain_signals::quoted;
 use crate::config::Config;
 use crate::error::Result;
-use crate::mailbox::awaits::{End, Ended};
+use crate::mailbox::documents::awaited::{End, Ended};
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};

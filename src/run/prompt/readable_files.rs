@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::mailbox::{Folder, Mailbox, Question, documents};
+use crate::mailbox::{Folder, Mailbox, Question, checkpoints};
 use crate::run::attempt::record::Run;
 
 /// All files that the prompt of an attempt can name.
@@ -14,7 +14,7 @@ pub fn named(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<PathBuf> 
 /// The workflow's checkpoint: the one that the question names, if it can be read, else the one in the mailbox.
 pub(super) fn checkpoint(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
     let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-    let named = question.checkpoint.as_ref().filter(|p| **p == own || documents::checkpoint::read_for(p, &question.workflow_id).is_ok());
+    let named = question.checkpoint.as_ref().filter(|p| **p == own || checkpoints::store::read_for(p, &question.workflow_id).is_ok());
     named.cloned().or_else(|| own.exists().then_some(own))
 }
 

@@ -5,8 +5,9 @@ use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::{Folder, Mailbox, close, intake, list};
+use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::transitions::close;
+use crate::mailbox::{Folder, Mailbox, list, read};
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::recovery::next_attempt;
@@ -29,7 +30,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
     };
     let parked = mailbox.round(Folder::Parked, &round);
-    if intake::read_round_file(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
+    if read::document(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
         disk::untouch(&parked)?;
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
@@ -62,7 +63,7 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
 pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
     let round = parked_round(mailbox, workflow)?;
     let lock = mailbox.lock(workflow)?;
-    close::from_claimed(mailbox, &lock, Folder::Parked, round.question, Closed::Dropped, by, why)?;
+    close::claimed(mailbox, &lock, Folder::Parked, round.question, Closing::now(Closed::Dropped, by, why))?;
     Ok(round)
 }
 

@@ -5,8 +5,9 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, close, intake, list};
+use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::transitions::close;
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, list, quarantine, read};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::{self, Claimant, Run, State};
@@ -101,7 +102,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         // Only the round's move to `closed/` is missing.
         State::Delivered => {
             let lock = mailbox.lock(&round.workflow)?;
-            close::from_claimed(mailbox, &lock, Folder::Running, round.question, Closed::Delivered, "askbox", None)?;
+            close::claimed(mailbox, &lock, Folder::Running, round.question, Closing::now(Closed::Delivered, "askbox", None))?;
             Ok(Recovered::Over)
         }
         // Only the round's move to `parked/` is missing.
@@ -116,11 +117,11 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
 /// The round's document. `None` if the round is over: then what was missing for that is done.
 fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDocument>> {
     let path = mailbox.round(Folder::Running, round);
-    let document = match intake::read_round_file(&path) {
+    let document = match read::document(&path) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e @ Error::Invalid { .. }) => {
-            intake::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
+            quarantine::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
             return Ok(None);
         }
         Err(e) => return Err(e),
@@ -131,7 +132,7 @@ fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDo
     }
     if document.typed.closed.is_some() {
         let _lock = mailbox.lock(&round.workflow)?;
-        close::finish(mailbox, Folder::Running, round)?;
+        close::move_to_closed(mailbox, Folder::Running, round)?;
         return Ok(None);
     }
     Ok(Some(document))

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::answer::{MAX_ANSWER, Outcome};
-use crate::mailbox::close::{self, Found};
+use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
 use crate::mailbox::documents::question::Kind;
-use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, intake};
+use crate::mailbox::round::{self, Round};
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read};
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
@@ -19,13 +19,13 @@ use crate::text;
 pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
 
 /// The question that an answer is for: the pending one, else the last round, so that who comes late is told so.
-pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
-    match intake::read_pending(mailbox, workflow) {
+pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
+    match read::pending(mailbox, workflow) {
         Ok(document) => {
-            let round = intake::round_of(mailbox, &document.typed)?;
-            Ok(Found { folder: Folder::Pending, round, document })
+            let round = round::round_of(mailbox, &document.typed)?;
+            Ok(Round { folder: Folder::Pending, id: round, document })
         }
-        Err(e) if e.is_missing_file() => close::latest_round(mailbox, workflow)
+        Err(e) if e.is_missing_file() => round::latest(mailbox, workflow)
             .ok_or_else(|| Error::not_found(format!("there is no question of {workflow}"), "see which are pending: ask-answer list")),
         Err(e) => Err(e),
     }

@@ -6,13 +6,15 @@ use serde_json::value::RawValue;
 use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::answer::{self, Accepted};
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, close};
+use crate::mailbox::transitions::accept::{self, Accepted};
+use crate::mailbox::transitions::withdraw;
+use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
-#[cfg(feature = "inbox")]
-use crate::surface::ask_answer::inbox;
 use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text};
 use crate::surface::program;
+
+#[cfg(feature = "inbox")]
+use crate::surface::ask_answer::inbox;
 
 const CHANNEL: &str = "ask-answer";
 
@@ -56,7 +58,7 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool,
         let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
         return program::print_words(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
     }
-    let round = close::withdraw(&mailbox, id, by, why.map(str::to_owned))?;
+    let round = withdraw::withdraw(&mailbox, id, by, why.map(str::to_owned))?;
     if args.common.json {
         return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
     }
@@ -77,7 +79,7 @@ fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String], by: &str) -> Resul
             let value = answering::from_words(question, words)?;
             Ok(given.insert(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) }).clone())
         };
-        let accepted = answer::answer_pending(&mailbox, id, round, read)?;
+        let accepted = accept::answer_pending(&mailbox, id, round, read)?;
         if let (Some(accepted), Some(given)) = (accepted, given) {
             return acknowledge(args, &accepted, &given);
         }
@@ -98,11 +100,11 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &
     };
     answer.note = args.reply.note.clone().or(answer.note);
     // The answer was read for this round, so it must not answer a newer question.
-    give(args, mailbox, id, args.reply.round.or(Some(found.round.question)), answer)
+    give(args, mailbox, id, args.reply.round.or(Some(found.id.question)), answer)
 }
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer) -> Result<()> {
-    let accepted = answer::answer(mailbox, id, round, reply.clone())?;
+    let accepted = accept::answer(mailbox, id, round, reply.clone())?;
     acknowledge(args, &accepted, &reply)
 }
 
@@ -141,7 +143,7 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
             question_id: QuestionId,
             document: Box<RawValue>,
         }
-        return program::print_json(&Shown { state: found.folder.name(), question_id: found.round.question, document });
+        return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
     program::print_words(&question_text::round(&found))
 }
@@ -155,7 +157,7 @@ fn edit(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
     }
     let draft = editor::write(&question_text::round(&found), ".md")?;
     let reply = Answer::value(AnswerValue::Text(draft.text.clone()), by, CHANNEL);
-    give(args, &mailbox, id, Some(found.round.question), reply).inspect_err(|_| {
+    give(args, &mailbox, id, Some(found.id.question), reply).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::{Error, IoContext, Result};
-use crate::mailbox::answer::MAX_ANSWER;
+use crate::mailbox::documents::answer::MAX_ANSWER;
 use crate::surface::program;
 use crate::text;
 

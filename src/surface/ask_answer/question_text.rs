@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::mailbox::close::Found;
 use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Folder, Question};
 use crate::surface::terminal::columns::{padded, width};
 use crate::text::{excerpt, one_line};
@@ -101,7 +101,7 @@ pub fn about(question: &Question) -> String {
 
 /// Everything there is to say of a round.
 #[must_use]
-pub fn round(found: &Found) -> String {
+pub fn round(found: &Round) -> String {
     let question = &found.document.typed;
     let mut out = about(question);
     out.push('\n');
@@ -112,7 +112,7 @@ pub fn round(found: &Found) -> String {
         let key = question.is_batch().then(|| p.key(n));
         out.push_str(&part(p, key.as_deref()));
     }
-    let _ = writeln!(out, "\nRound {}: {}", found.round.question, state(found));
+    let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
     if let Some(given) = &question.answer {
         out.push_str(&answer(given, ""));
     }
@@ -136,7 +136,7 @@ fn answer(given: &Answer, mark: &str) -> String {
 
 /// A round's state, in words.
 #[must_use]
-pub fn state(found: &Found) -> String {
+pub fn state(found: &Round) -> String {
     match (&found.document.typed.closed, found.folder) {
         (Some(closing), _) => {
             let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::mailbox::post::{self, IfPending};
+use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Mailbox, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::{posting, receipt};

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Answer, Mailbox};
+use crate::mailbox::{Answer, Mailbox, read};
+
 #[cfg(feature = "relaunch")]
-use crate::mailbox::{Folder, intake};
+use crate::mailbox::Folder;
 
 /// The right to an answer, taken before its question is posted.
 #[cfg(feature = "relaunch")]
@@ -72,7 +73,7 @@ pub fn wait<T>(
 
 #[cfg(feature = "relaunch")]
 fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Option<T>> {
-    let Ok(document) = intake::read_round_file(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
+    let Ok(document) = read::document(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
     let how = document.typed.closed.map_or("closed", |c| c.state.word());
     Err(Error::conflict(
         format!("the question of {} was {how}; nobody will answer", round.workflow),

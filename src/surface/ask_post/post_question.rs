@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::MAX_QUESTION;
-use crate::mailbox::post::{self, IfPending};
+use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::{batch, inline_wait, posting, receipt};

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::checkpoint;
+use crate::mailbox::checkpoints::store;
 use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument};
 use crate::surface::program;
 
@@ -102,7 +102,7 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
 
 /// A question whose checkpoint cannot be read would relaunch an agent that knows nothing.
 fn check_checkpoint(path: &Path, workflow: &WorkflowId) -> Result<()> {
-    match checkpoint::read_for(path, workflow) {
+    match store::read_for(path, workflow) {
         Err(e) if e.is_missing_file() => Err(Error::not_found(
             format!("there is no checkpoint at {}", path.display()),
             format!("save it first: checkpoint save {workflow} < FILE"),

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::mailbox::answer::Outcome;
-use crate::mailbox::post::Receipt;
+use crate::mailbox::documents::answer::Outcome;
+use crate::mailbox::transitions::post::Receipt;
 use crate::mailbox::{Answer, AnswerValue};
 use crate::surface::args::common::Common;
 use crate::surface::program;

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::document::SCHEMA_VERSION;
 use crate::error::{IoContext, Result};
 use crate::mailbox::audit::Entry;
-use crate::mailbox::awaits::Await;
+use crate::mailbox::documents::awaited::Await;
 use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Answer, Question};

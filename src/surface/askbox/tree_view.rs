@@ -4,14 +4,13 @@ use crate::chain::forest::{self, Node, Which};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::mailbox::awaits::End;
+use crate::mailbox::documents::awaited::End;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::args::askbox_args::Tree;
 use crate::surface::program;
 use crate::surface::relaunch::status::{queue_state, table};
-use crate::surface::terminal::columns;
 use crate::surface::terminal::live_view::{self, Picture};
-use crate::surface::terminal::screen;
+use crate::surface::terminal::{columns, screen};
 use crate::{text, time};
 
 /// Levels that are drawn; what lies deeper says how deep.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::error::Result;
-use crate::mailbox::documents::checkpoint;
+use crate::mailbox::checkpoints::store;
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::surface::program;
 use crate::surface::terminal::columns;
@@ -18,8 +18,8 @@ pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     let mut rows = Vec::new();
     let mut objects = Vec::new();
     for id in ids {
-        let path = checkpoint::path(mailbox, &id);
-        let read = checkpoint::read_for(&path, &id);
+        let path = store::path(mailbox, &id);
+        let read = store::read_for(&path, &id);
         if as_json {
             objects.push(match &read {
                 Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::mailbox::documents::checkpoint::{self, CheckpointDocument};
+use crate::mailbox::documents::checkpoint::CheckpointDocument;
+use crate::mailbox::documents::shell_export;
 
 /// A checkpoint for people.
 #[must_use]
@@ -21,14 +22,14 @@ pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
     line("done", &checkpoint.completed_steps.join(", "));
     line("to come", &checkpoint.pending_steps.join(", "));
     for (key, value) in &checkpoint.files {
-        line("file", &format!("{key} = {}", checkpoint::bare(value)));
+        line("file", &format!("{key} = {}", shell_export::bare(value)));
     }
     for (key, value) in &checkpoint.state_variables {
-        line("state", &format!("{key} = {}", checkpoint::bare(value)));
+        line("state", &format!("{key} = {}", shell_export::bare(value)));
     }
     line("context", checkpoint.context.as_deref().unwrap_or_default());
     line("next action", checkpoint.next_action.as_deref().unwrap_or_default());
-    line("answer", &checkpoint.user_answer.as_ref().map(checkpoint::bare).unwrap_or_default());
+    line("answer", &checkpoint.user_answer.as_ref().map(shell_export::bare).unwrap_or_default());
     line("file name", &path.display().to_string());
     out
 }

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::checkpoints::{change, store};
 use crate::mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
+use crate::mailbox::documents::{dotted_path, shell_export};
 use crate::mailbox::{Folder, Mailbox};
 use crate::surface::args::checkpoint_args::{Checkpoint, Command};
 use crate::surface::checkpoint::{checkpoint_list, checkpoint_text, saving};
@@ -18,7 +20,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
     let Checkpoint { command, common } = args;
     let load = |id: &WorkflowId| -> Result<(Mailbox, CheckpointDocument)> {
         let mailbox = common.open()?;
-        let document = checkpoint::load(&mailbox, id)?;
+        let document = store::load(&mailbox, id)?;
         Ok((mailbox, document))
     };
     match command {
@@ -27,7 +29,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             let bytes = saving::content(&save)?;
             let file = save.file.as_deref().unwrap_or(Path::new("-"));
             let named = |e| if save.has_fields() && save.file.is_none() { e } else { program::in_input(file, e) };
-            let path = checkpoint::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
+            let path = store::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
             if common.json {
                 program::print_json(&json!({"workflow_id": id, "path": path}))?;
             } else {
@@ -35,8 +37,8 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             }
         }
         Command::Get { id, field } => {
-            let value = checkpoint::get(&load(&id)?.1, &field)?;
-            if common.json { program::print_json(&value)? } else { program::print_value(&checkpoint::bare(&value))? }
+            let value = dotted_path::get(&load(&id)?.1, &field)?;
+            if common.json { program::print_json(&value)? } else { program::print_value(&shell_export::bare(&value))? }
         }
         Command::Set { id, field, value, as_json } => {
             let text = if value == "-" { program::read_stdin_text(MAX_CHECKPOINT)? } else { value };
@@ -47,22 +49,22 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             } else {
                 Value::String(text)
             };
-            checkpoint::set(&common.open()?, &id, &field, value)?;
+            change::set(&common.open()?, &id, &field, value)?;
         }
-        Command::Step { id, name } => checkpoint::step(&common.open()?, &id, &name)?,
+        Command::Step { id, name } => change::step(&common.open()?, &id, &name)?,
         Command::Show { id } => {
             let id = named_or_current(id, "show")?;
             let (mailbox, document) = load(&id)?;
             if common.json {
                 print_document(&document)?;
             } else {
-                program::print_words(&checkpoint_text::checkpoint(&document, &checkpoint::path(&mailbox, &id)))?;
+                program::print_words(&checkpoint_text::checkpoint(&document, &store::path(&mailbox, &id)))?;
             }
         }
         Command::Env { id, prefix } => {
             let id = named_or_current(id, "env")?;
             let (mailbox, document) = load(&id)?;
-            program::print(&checkpoint::shell_assignments(&document, &checkpoint::path(&mailbox, &id), &prefix))?;
+            program::print(&shell_export::shell_assignments(&document, &store::path(&mailbox, &id), &prefix))?;
         }
         Command::Path { id } => {
             let id = named_or_current(id, "path")?;
@@ -73,14 +75,14 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             let path = if target.contains('/') || Path::new(&target).is_file() {
                 std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?
             } else {
-                checkpoint::path(&common.open()?, &target.parse()?)
+                store::path(&common.open()?, &target.parse()?)
             };
-            let document = checkpoint::read(&path).map_err(|e| missing(e, &path))?;
+            let document = store::read(&path).map_err(|e| missing(e, &path))?;
             checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
             program::print_words(&format!("valid: {}\n", path.display()))?;
         }
         Command::List => checkpoint_list::print(&common.open()?, common.json)?,
-        Command::Rm { id } => checkpoint::remove(&common.open()?, &id)?,
+        Command::Rm { id } => store::remove(&common.open()?, &id)?,
     }
     Ok(0)
 }

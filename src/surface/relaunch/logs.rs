@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Mailbox, close};
+use crate::mailbox::{Mailbox, round};
 use crate::run::attempt::record;
 use crate::run::view::tail::{Next, RoundEvents};
 use crate::surface::hangup::on_hangup;
@@ -39,10 +39,10 @@ pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64,
 
 /// The workflow's newest round that has a run.
 fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
-    let mut rounds = close::rounds(mailbox, workflow);
+    let mut rounds = round::of_workflow(mailbox, workflow);
     while let Some(found) = rounds.pop() {
-        if record::latest(mailbox, &found.round)?.is_some() {
-            return Ok(found.round);
+        if record::latest(mailbox, &found.id)?.is_some() {
+            return Ok(found.id);
         }
     }
     Err(Error::not_found(format!("{workflow} has no run"), "see where it stands: relaunch status"))

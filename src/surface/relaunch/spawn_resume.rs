@@ -15,7 +15,7 @@ use crate::chain::spawn::{self, Caller, Instructions, Request};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::mailbox::awaits::{End, Ended, Join};
+use crate::mailbox::documents::awaited::{End, Ended, Join};
 use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
 use crate::surface::program;

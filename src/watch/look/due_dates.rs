@@ -1,14 +1,13 @@
 //! Expiries, reminders and retries whose date has come. A timer file is only a hint; the question or run says what is really due.
 
 use crate::error::Result;
-use crate::log;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::close::{self, Expiry};
-use crate::mailbox::intake;
 use crate::mailbox::timers::{self, Due, Timer};
-use crate::time;
+use crate::mailbox::transitions::expire::{self, Expiry};
+use crate::mailbox::{read, round};
 use crate::watch::report::notification;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
+use crate::{log, time};
 
 impl Watcher<'_> {
     /// Handles every timer whose date has come, and removes its file.
@@ -37,7 +36,7 @@ impl Watcher<'_> {
     }
 
     fn expire(&mut self, timer: &Timer) -> Result<()> {
-        let expiry = close::expire(&self.mailbox, &timer.round, time::now())?;
+        let expiry = expire::expire(&self.mailbox, &timer.round, time::now())?;
         let event = match expiry {
             Expiry::Nothing => {
                 // The workflow may have another question by now, or the question another date.
@@ -54,7 +53,7 @@ impl Watcher<'_> {
         };
         tracing::info!(event, workflow = %timer.round.workflow);
         if expiry == Expiry::Kept
-            && let Ok(document) = intake::read_pending(&self.mailbox, &timer.round.workflow)
+            && let Ok(document) = read::pending(&self.mailbox, &timer.round.workflow)
         {
             notification::send(&self.config, "overdue", &document);
         }
@@ -62,12 +61,12 @@ impl Watcher<'_> {
     }
 
     fn remind(&mut self, timer: &Timer) -> Result<()> {
-        let document = match intake::read_pending(&self.mailbox, &timer.round.workflow) {
+        let document = match read::pending(&self.mailbox, &timer.round.workflow) {
             Ok(document) => document,
             Err(e) if e.is_missing_file() => return Ok(()),
             Err(e) => return Err(e),
         };
-        if intake::round_of(&self.mailbox, &document.typed)? != timer.round {
+        if round::round_of(&self.mailbox, &document.typed)? != timer.round {
             self.read_question(&timer.round.workflow.file_name(), true);
             return Ok(());
         }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::mailbox::timers::Timer;
-use crate::mailbox::{Folder, intake, list};
+use crate::mailbox::transitions::retire;
+use crate::mailbox::{Folder, list};
 use crate::watch::look::questions::{hash, stamp};
 use crate::watch::watcher::Watcher;
 use crate::{disk, log};
@@ -19,7 +20,7 @@ impl Watcher<'_> {
     /// Completes the posts in `pending/` that a crash interrupted.
     pub(in crate::watch) fn complete_interrupted_posts(&mut self) {
         for name in list::hidden_names(&self.mailbox, Folder::Pending).unwrap_or_default() {
-            if let Err(e) = intake::roll_forward(&self.mailbox, &name) {
+            if let Err(e) = retire::roll_forward(&self.mailbox, &name) {
                 log::error(&e);
             }
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::mailbox::Folder;
-use crate::mailbox::intake::{self, Taken};
+use crate::mailbox::transitions::intake::{self, Found};
 use crate::watch::report::notification;
 use crate::watch::watcher::{KnownQuestion, Watcher};
 use crate::{log, text};
@@ -21,7 +21,7 @@ impl Watcher<'_> {
         // Taken before the file is read: a write in between changes the stamp, and the file is read again.
         let stamp = stamp(&path);
         match intake::take_in(&self.mailbox, name) {
-            Ok(Taken::Question(document, round)) => {
+            Ok(Found::Question(document, round)) => {
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
                 if is_new && notify {
@@ -39,11 +39,11 @@ impl Watcher<'_> {
                     }
                 }
             }
-            Ok(Taken::Nothing) => {
+            Ok(Found::Nothing) => {
                 self.known.remove(&hash(name));
             }
-            Ok(Taken::Unsettled(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
-            Ok(Taken::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(name, 140)),
+            Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
+            Ok(Found::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(name, 140)),
             Err(e) => log::error(&e),
         }
     }

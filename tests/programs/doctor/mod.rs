@@ -2,8 +2,9 @@
 
 mod waits;
 
-use crate::support::{World, needs, until};
 use serde_json::Value;
+
+use crate::support::{World, needs, until};
 
 /// An agent that says that all went well.
 const AGENT: &str = r#"#!/bin/sh
@@ -421,7 +422,7 @@ fn a_quarantined_file_can_be_edited_and_put_back() {
     let world = well();
     let mailbox = askbox::mailbox::Mailbox::open(world.mailbox()).unwrap();
     world.sh("echo '{' > m/pending/w.json && sleep 3.2");
-    askbox::mailbox::intake::take_in(&mailbox, "w.json").unwrap();
+    askbox::mailbox::transitions::intake::take_in(&mailbox, "w.json").unwrap();
     let mend = finds(&world, "quarantined", "quarantine/w.json");
     let problem = findings(&world)[0]["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("ends in the middle of the JSON") && problem.contains("to give it up: rm -f"), "{problem}");

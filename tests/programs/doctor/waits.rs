@@ -1,10 +1,10 @@
 //! Damage in the folder `awaits/`, in which each file says that a parent waits for a child.
 
 use super::*;
-use crate::support::World;
-use crate::support::needs;
-use askbox::mailbox::Mailbox;
-use askbox::mailbox::awaits::{self, Join};
+
+use crate::support::{World, needs};
+use askbox::mailbox::documents::awaited::Join;
+use askbox::mailbox::{Mailbox, awaits};
 
 /// A scene in which these workflows have been run.
 fn with(ids: &[&str]) -> World {

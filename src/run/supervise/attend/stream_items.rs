@@ -8,8 +8,7 @@ use uuid::Uuid;
 use crate::agent::claude;
 use crate::agent::events::EventKind;
 use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutcome, Verdict};
-use crate::mailbox::documents::workflow;
-use crate::mailbox::intake;
+use crate::mailbox::{read, round, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
 use crate::run::process::session_start::SessionStart;
@@ -76,7 +75,7 @@ impl Attendance<'_, '_> {
         let Some(permission_mode) = self.unrecorded_session.take() else { return };
         let update = || {
             let lock = self.mailbox.lock(&self.run.workflow_id)?;
-            workflow::update(self.mailbox, &lock, |w| {
+            workflows::update(self.mailbox, &lock, |w| {
                 w.session_id = Some(self.run.session_id);
                 w.permission_mode = Some(permission_mode);
                 w.agent = Some(self.run.runner.clone());
@@ -139,8 +138,8 @@ impl Attendance<'_, '_> {
 
     /// Records a question that the agent has posted.
     fn look_for_question(&mut self) {
-        let Ok(document) = intake::read_pending(self.mailbox, &self.run.workflow_id) else { return };
-        let Ok(round) = intake::round_of(self.mailbox, &document.typed) else { return };
+        let Ok(document) = read::pending(self.mailbox, &self.run.workflow_id) else { return };
+        let Ok(round) = round::round_of(self.mailbox, &document.typed) else { return };
         let id = round.question.to_string();
         if self.posted.as_ref() != Some(&id) {
             self.posted = Some(id.clone());

@@ -3,8 +3,8 @@
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::{Folder, Mailbox, Question, awaits, close, intake, list};
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
@@ -29,7 +29,7 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
     let mut out = std::collections::BTreeMap::new();
     for folder in [Folder::Parked, Folder::Running] {
         for round in list::round_names(mailbox, folder) {
-            let status = intake::read_round_file(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            let status = read::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
             out.extend(shown(&round.workflow, status));
         }
     }
@@ -39,8 +39,8 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
                 continue;
             }
-            let status = intake::read_round_file(&mailbox.document(folder, &workflow)).and_then(|document| {
-                let round = intake::round_of(mailbox, &document.typed)?;
+            let status = read::document(&mailbox.document(folder, &workflow)).and_then(|document| {
+                let round = round::round_of(mailbox, &document.typed)?;
                 of_round(mailbox, folder, &round, &document.typed)
             });
             out.extend(shown(&workflow, status));
@@ -87,7 +87,7 @@ pub fn at_a_glance(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
 /// [`at_a_glance`] for a workflow whose rounds are all closed: `rounds`.
 #[must_use]
 pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -> Status {
-    let read = |round: &RoundId| Some((intake::read_round_file(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
+    let read = |round: &RoundId| Some((read::document(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
     let newest = rounds.iter().filter_map(read).max_by_key(|(q, round)| (q.closed.as_ref().map(|c| c.at), round.clone()));
     match newest {
         Some((question, round)) => of_round(mailbox, Folder::Closed, &round, &question).unwrap_or_else(|e| unreadable(workflow, &e)),
@@ -106,16 +106,16 @@ fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     // Read before the rounds: whatever ends a wait creates a round first.
     let waits = awaits::of_parent(mailbox, workflow)?;
-    let found = close::latest_round(mailbox, workflow).ok_or_else(|| unknown(workflow))?;
+    let found = round::latest(mailbox, workflow).ok_or_else(|| unknown(workflow))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     if let Some(round) = running
         && matches!(found.folder, Folder::Pending | Folder::Answered)
         && Lock::is_held(&record::lock_path(mailbox, &round))?
     {
-        let document = intake::read_round_file(&mailbox.round(Folder::Running, &round))?;
+        let document = read::document(&mailbox.round(Folder::Running, &round))?;
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
-    let status = of_round(mailbox, found.folder, &found.round, &found.document.typed)?;
+    let status = of_round(mailbox, found.folder, &found.id, &found.document.typed)?;
     if status.state != Standing::Delivered || waits.is_empty() {
         return Ok(status);
     }

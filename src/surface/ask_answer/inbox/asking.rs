@@ -6,8 +6,8 @@ use serde_json::Map;
 
 use crate::error::Result;
 use crate::mailbox::AnswerValue;
-use crate::mailbox::close::Found;
 use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::round::Round;
 use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, words};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
@@ -19,7 +19,7 @@ pub(super) const MENU_ROWS: usize = 12;
 const HELP: &str = "↑↓ move, enter choose, type to filter, esc: leave it open, or decline";
 
 /// Asks for every part of the question, one after the other.
-pub(super) fn ask_all(found: &Found) -> Result<Reply<AnswerValue>> {
+pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
     let question = &found.document.typed;
     let parts = question.parts();
     if !question.is_batch() {

@@ -7,8 +7,9 @@ use inquire::{InquireError, Select, Text};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::close::Found;
-use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, answer, list};
+use crate::mailbox::round::Round;
+use crate::mailbox::transitions::accept;
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, list};
 use crate::surface::ask_answer::inbox::asking::{MENU_ROWS, ask_all};
 use crate::surface::ask_answer::inbox::prompts::{Reply, given, item, terminal_failed};
 use crate::surface::ask_answer::{answering, question_text};
@@ -115,7 +116,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
         };
         let words = answering::in_words(&reply);
         let written = reply.value.as_ref().map(AnswerValue::to_text).filter(|t| t.len() > WORTH_KEEPING);
-        match answer::answer(mailbox, workflow, Some(found.round.question), reply) {
+        match accept::answer(mailbox, workflow, Some(found.id.question), reply) {
             Ok(accepted) => {
                 program::print_words(&format!("{workflow}: {words}\n\n"))?;
                 accepted.warning.iter().for_each(|w| program::warn(w));
@@ -134,9 +135,9 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
     }
 }
 
-fn gone(found: &Found) -> Result<()> {
+fn gone(found: &Round) -> Result<()> {
     let who = found.document.typed.answer.as_ref().map_or(String::new(), |a| format!(" ({})", a.who()));
-    program::print_words(&format!("{}: {}{who}\n\n", found.round.workflow, question_text::state(found)))
+    program::print_words(&format!("{}: {}{who}\n\n", found.id.workflow, question_text::state(found)))
 }
 
 /// Keeps a text that could not be sent in a file of its own, and returns its path.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, intake, list};
+use crate::mailbox::{Folder, Mailbox, list, read, round};
 use crate::run::attempt::record;
 use crate::surface::args::askbox_args::Demo;
 use crate::surface::askbox::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
@@ -55,7 +55,7 @@ fn show(stage: &Stage, somebody: bool) -> Result<()> {
     first_run(stage)?;
     print("\n   The agent has ended. What is left of it are two files:\n\n")?;
     let mailbox = Mailbox::open(stage.mailbox())?;
-    let round = intake::round_of(&mailbox, &intake::read_pending(&mailbox, &workflow)?.typed)?;
+    let round = round::round_of(&mailbox, &read::pending(&mailbox, &workflow)?.typed)?;
     for folder in [Folder::Pending, Folder::Checkpoints] {
         file(&mailbox.document(folder, &workflow))?;
     }

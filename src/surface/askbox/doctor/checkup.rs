@@ -10,8 +10,9 @@ use crate::config::Config;
 use crate::disk;
 use crate::error::Error;
 use crate::id::WorkflowId;
+use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint;
-use crate::mailbox::{Mailbox, intake};
+use crate::mailbox::{Mailbox, quarantine};
 use crate::surface::program;
 use crate::text::{self, shell_quote};
 
@@ -64,7 +65,7 @@ impl Checkup {
 
     /// Adds the document at `path`, which cannot be read, unless it may still be half written.
     pub fn report_unreadable(&mut self, path: &Path, error: &Error) {
-        if is_about_content(path, error) && age(path) >= intake::SETTLE {
+        if is_about_content(path, error) && age(path) >= quarantine::GRACE {
             self.report("unreadable", self.shown(path), problem(error), edit(path));
         }
     }
@@ -120,5 +121,5 @@ pub(super) fn problem(error: &Error) -> String {
 
 /// Why a checkpoint cannot be resumed from; `None` where it can be.
 pub(super) fn checkpoint_problem(path: &Path, workflow: &WorkflowId) -> Option<Error> {
-    checkpoint::read_for(path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
+    store::read_for(path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
 }

@@ -1,8 +1,7 @@
 //! Every document of the mailbox, folder by folder.
 
 use crate::id::WorkflowId;
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, list};
+use crate::mailbox::{Folder, list, workflows};
 use crate::surface::askbox::doctor::checkup::{Checkup, checkpoint_problem, edit, is_about_content, problem, word};
 use crate::surface::askbox::doctor::{quarantined, questions, runs};
 
@@ -30,7 +29,7 @@ pub(super) fn look(checkup: &mut Checkup) {
     }
     for id in sorted(list::workflows(&mailbox, Folder::Workflows)) {
         let path = mailbox.document(Folder::Workflows, &id);
-        if let Err(error) = workflow::read(&mailbox, &id)
+        if let Err(error) = workflows::read(&mailbox, &id)
             && is_about_content(&path, &error)
         {
             checkup.report("unreadable", checkup.shown(&path), problem(&error), edit(&path));

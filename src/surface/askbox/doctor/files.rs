@@ -8,7 +8,7 @@ use crate::disk;
 use crate::error::Error;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::timers::Timer;
-use crate::mailbox::{Folder, intake};
+use crate::mailbox::{Folder, quarantine};
 use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
 use crate::surface::askbox::doctor::leftovers;
 
@@ -179,5 +179,5 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
 
 /// Somebody's `jq … > x.json.tmp && mv` may be on its way; a whole `.json` is there to stay.
 fn time_to_settle(name: &str) -> std::time::Duration {
-    if name.ends_with(".json") { intake::SETTLE } else { LEFT_OVER }
+    if name.ends_with(".json") { quarantine::GRACE } else { LEFT_OVER }
 }

@@ -6,7 +6,7 @@ use crate::disk::{self, Lock};
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, intake, list};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read, round};
 use crate::run::attempt::record;
 use crate::run::claim;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
@@ -15,7 +15,7 @@ use crate::{text, time};
 /// Checks a file of `pending/`.
 pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Pending, id);
-    let question = match intake::read_pending(mailbox, id) {
+    let question = match read::pending(mailbox, id) {
         Ok(document) => document.typed,
         Err(error) => return not_pending(checkup, mailbox, &path, &error),
     };
@@ -25,12 +25,11 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     if question.closed.is_some() {
         return checkup.report("half_done", id.as_str(), "its question says how it ended, but is pending still", complete);
     }
-    if known.as_ref().is_some_and(|round| intake::is_over(mailbox, round)) {
+    if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
         return checkup.report("half_done", id.as_str(), "its pending question is of a round that has gone on", complete);
     }
-    if let (Ok(round), Ok(answer)) =
-        (intake::round_of(mailbox, &question), intake::read_round_file(&mailbox.document(Folder::Answered, id)))
-        && intake::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
+    if let (Ok(round), Ok(answer)) = (round::round_of(mailbox, &question), read::document(&mailbox.document(Folder::Answered, id)))
+        && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
     {
         return checkup.report("half_done", id.as_str(), "its question is answered, and pending still", complete);
     }
@@ -82,13 +81,13 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
 /// Checks a file of `answered/`.
 pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Answered, id);
-    let question = match intake::read_round_file(&path) {
+    let question = match read::document(&path) {
         Ok(document) => document.typed,
         Err(error) => return checkup.report_unreadable(&path, &error),
     };
-    let Ok(round) = intake::round_of(mailbox, &question) else { return };
+    let Ok(round) = round::round_of(mailbox, &question) else { return };
     let by_hand = checkup.command(&format!("relaunch -- {id}"));
-    if question.round().is_some() && intake::is_over(mailbox, &round) {
+    if question.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
         return checkup.report("half_done", id.as_str(), "its answered question is of a round that has gone on", by_hand);
     }
     if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::chain::outcome::{self, OwnState};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::awaits::{self, Await, End, Join};
-use crate::mailbox::documents::question::Closed;
-use crate::mailbox::documents::workflow;
-use crate::mailbox::{Folder, Mailbox, close, intake, list};
+use crate::mailbox::documents::awaited::{Await, End, Join};
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::{Folder, Mailbox, awaits, list, round, workflows};
 use crate::run::view::status;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use crate::time;
@@ -45,10 +44,10 @@ fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
 fn is_stale(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, wait: &Await) -> bool {
     let (parent, child) = (&wait.parent, &wait.child);
     let told = wait.told_by.map(|question| RoundId { workflow: parent.clone(), question });
-    let newest = close::latest_round(mailbox, parent).map(|f| f.document.typed.closed.map(|c| c.state));
-    let (kind, said) = if told.is_some_and(|round| intake::is_over(mailbox, &round)) && age(path) >= AT_ONCE {
+    let newest = round::latest(mailbox, parent).map(|f| f.document.typed.closed.map(|c| c.state));
+    let (kind, said) = if told.is_some_and(|round| round::is_claimed_or_closed(mailbox, &round)) && age(path) >= AT_ONCE {
         ("half_done", format!("{parent} has been told how {child} ended, and is still noted as waiting for it"))
-    } else if newest.is_none() && matches!(workflow::read(mailbox, parent), Ok(None)) {
+    } else if newest.is_none() && matches!(workflows::read(mailbox, parent), Ok(None)) {
         ("stale_wait", format!("nothing is known of {parent}, which is to be told how {child} ends"))
     } else if newest == Some(Some(Closed::Dropped)) && !checkup.watcher {
         ("stale_wait", format!("{parent} was given up, and is still noted as waiting for {child}"))

@@ -1,87 +1,13 @@
-//! What a question must say before it is posted, and an answer before it is accepted. Errors name field and fix.
+//! What an answer must say before it is accepted, and its normal form. Errors name the field and say how to correct it.
 
 use serde_json::Map;
 
 use crate::error::{Error, Result};
-use crate::mailbox::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
-use crate::mailbox::documents::question::{Kind, OnExpiry, Part, Question};
-
-/// The most questions of one batch.
-pub const MAX_PARTS: usize = 64;
-/// The most options of one question.
-pub const MAX_OPTIONS: usize = 256;
-
-/// Checks a question's content.
-pub fn question(question: &Question) -> Result<()> {
-    if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
-        return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
-    }
-    if question.questions.len() > MAX_PARTS {
-        return Err(Error::invalid(
-            "questions",
-            format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()),
-            "post them in several batches",
-        ));
-    }
-    let mut keys = Vec::new();
-    for (n, part) in question.parts().iter().enumerate() {
-        let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
-        if part.question.trim().is_empty() {
-            return Err(Error::invalid(at("question"), "is empty", "write the question's text"));
-        }
-        if part.options.0.len() > MAX_OPTIONS {
-            return Err(Error::invalid(
-                at("options"),
-                format!("holds {} options, the limit is {MAX_OPTIONS}", part.options.0.len()),
-                "offer fewer, or ask for text",
-            ));
-        }
-        if part.options.0.iter().any(|c| c.key.trim().is_empty()) {
-            return Err(Error::invalid(at("options"), "has an option without a key", "give every option a key: -o KEY=DESCRIPTION"));
-        }
-        let needs_options = matches!(part.kind, Some(Kind::Choice | Kind::MultiChoice)) || part.multi_select;
-        if needs_options && part.options.is_empty() {
-            return Err(Error::invalid(at("options"), "are missing for a choice", "add options (-o KEY=DESCRIPTION), or use --type text"));
-        }
-        if question.is_batch() {
-            let key = part.key(n);
-            if keys.contains(&key) {
-                let problem = format!("`{}` is there twice", crate::text::excerpt(&key, 40));
-                return Err(Error::invalid(at("id"), problem, "give every question of the batch an id of its own"));
-            }
-            keys.push(key);
-        }
-    }
-    if let Some(path) = question.checkpoint.as_deref().filter(|p| !p.is_absolute()) {
-        return Err(Error::invalid(
-            "checkpoint",
-            format!("`{}` is no absolute path", crate::text::excerpt(&path.display().to_string(), 80)),
-            "write the path from / on",
-        ));
-    }
-    if let Some(default) = &question.default {
-        fits(question, default).map_err(|e| rename_field(e, "default"))?;
-    } else if question.on_expiry == Some(OnExpiry::Default) {
-        return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
-    }
-    if question.expires_at.is_none() && matches!(question.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
-        return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
-    }
-    if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
-        return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
-    }
-    Ok(())
-}
-
-fn rename_field(error: Error, name: &str) -> Error {
-    match error {
-        Error::Invalid { file, problem, fix, .. } => Error::Invalid { file, field: name.into(), problem, fix },
-        other => other,
-    }
-}
+use crate::mailbox::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
+use crate::mailbox::documents::question::{Kind, Part, Question};
 
 /// Checks a reply against its question and brings the value into its normal form.
-pub fn reply(question: &Question, mut reply: Answer) -> Result<Answer> {
+pub fn check(question: &Question, mut reply: Answer) -> Result<Answer> {
     match (reply.outcome, reply.value.take()) {
         (Outcome::Declined, _) => {}
         (Outcome::Answered, Some(value)) => reply.value = Some(fits(question, &value)?),
@@ -90,7 +16,8 @@ pub fn reply(question: &Question, mut reply: Answer) -> Result<Answer> {
     Ok(reply)
 }
 
-fn fits(question: &Question, value: &AnswerValue) -> Result<AnswerValue> {
+/// The normal form of a value that fits the question.
+pub(super) fn fits(question: &Question, value: &AnswerValue) -> Result<AnswerValue> {
     if value.to_text().len() > MAX_ANSWER {
         return Err(Error::invalid(
             "answer",
@@ -184,7 +111,7 @@ fn one(part: &Part, value: &AnswerValue, field: &str) -> Result<AnswerValue> {
             let given = text(value)?.trim().to_owned();
             match given.parse::<f64>() {
                 Ok(n) if n.is_finite() => Ok(AnswerValue::Text(given)),
-                _ => Err(Error::invalid(field, format!("`{}` is no number", shown(&given)), "answer with a number such as 42 or 0.5")),
+                _ => Err(Error::invalid(field, format!("`{}` is not a number", shown(&given)), "answer with a number such as 42 or 0.5")),
             }
         }
         Kind::Text => Ok(AnswerValue::Text(text(value)?)),
@@ -208,6 +135,7 @@ fn free(part: &Part, given: &str, field: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mailbox::documents::check_question;
 
     fn asked(json: &str) -> Question {
         serde_json::from_str(json).unwrap()
@@ -241,7 +169,7 @@ mod tests {
         let batch = asked(
             r#"{"workflow_id":"w","questions":[{"question":"Which DB?","options":["pg","sqlite"]},{"id":"n","question":"How many?","type":"number"}]}"#,
         );
-        question(&batch).unwrap();
+        check_question::check(&batch).unwrap();
         assert_eq!(given(&batch, r#"{"Which DB?":"pg","n":3}"#).unwrap(), r#"{"q1":"pg","n":"3"}"#);
         assert!(given(&batch, r#"{"q1":"pg"}"#).unwrap_err().to_string().contains("answer.n: is missing"));
         assert!(given(&batch, r#"{"q1":"pg","n":3,"z":1}"#).unwrap_err().to_string().contains("was not asked"));
@@ -253,16 +181,5 @@ mod tests {
         let multi = asked(r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a","b"]}"#);
         assert_eq!(given(&multi, r#""a, b""#).unwrap(), r#"["a","b"]"#);
         assert_eq!(given(&multi, r#""well, neither""#).unwrap(), r#"["well, neither"]"#);
-    }
-
-    #[test]
-    fn silence_decides_only_where_the_asker_said_so() {
-        assert!(
-            question(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"default","expires_at":"2026-01-01T00:00:00Z"}"#)).is_err()
-        );
-        assert!(question(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"cancel"}"#)).is_err());
-        assert!(question(&asked(r#"{"workflow_id":"w","question":"?","type":"choice"}"#)).is_err());
-        assert!(question(&asked(r#"{"workflow_id":"w","question":" "}"#)).is_err());
-        assert!(question(&asked(r#"{"workflow_id":"w","question":"?","checkpoint":"a/b"}"#)).is_err());
     }
 }

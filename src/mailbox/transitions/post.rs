@@ -1,14 +1,25 @@
-//! Posting: one durable file. The no-replace link into `pending/` decides every race.
+//! The transition to `pending/`: a question is posted.
+//!
+//! 1. check the question; give it a `question_id` and a `timestamp`;
+//! 2. keep a copy of a checkpoint that lies under a temporary folder; arm the question's timers;
+//! 3. create `pending/WORKFLOW.json`, durably and never replacing: **the commit point**.
+//!
+//! No lock is needed for that, so a post never waits. Only if `pending/WORKFLOW.json` exists already, the post continues under the
+//! workflow's lock: it settles the workflow and tries again. Then the same question again is a no-op with the first receipt, and
+//! another one is a conflict, or supersedes the first.
 
 use crate::disk::{self, Placed};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::{Closed, MAX_QUESTION, Question, QuestionDocument};
-use crate::mailbox::documents::validate;
+use crate::mailbox::checkpoints::temporary;
+use crate::mailbox::documents::check_question;
+use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{close, intake, timers};
+use crate::mailbox::transitions::{close, settle};
+use crate::mailbox::{read, round, timers};
 use crate::time;
 
 /// What to do when another question of the workflow is pending.
@@ -97,7 +108,7 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
 /// Everything before the one durable file: checks, ids, the checkpoint's copy, the dates.
 fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
     let question = &mut document.typed;
-    validate::question(question)?;
+    check_question::check(question)?;
     let round = RoundId { workflow: question.workflow_id.clone(), question: QuestionId::generate() };
     question.question_id = Some(round.question);
     question.schema_version = Some(crate::document::SCHEMA_VERSION);
@@ -111,7 +122,7 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
             "put the bulk into a file and name its path",
         ));
     }
-    intake::keep_checkpoint(mailbox, &document.typed)?;
+    temporary::keep_copy(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
     Ok(Prepared { document, round, bytes })
 }
@@ -128,12 +139,12 @@ fn taken(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pe
 /// The slow path: something lies in `pending/` already. Under the lock, so that a transition in progress is over.
 fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
     let lock = mailbox.lock(&round.workflow)?;
-    intake::settle(mailbox, &lock)?;
+    settle::settle(mailbox, &lock)?;
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {
-        let earlier = intake::read_pending(mailbox, &round.workflow)?;
+        let earlier = read::pending(mailbox, &round.workflow)?;
         if same(&earlier.typed, question) {
-            return Ok(Receipt { round: intake::round_of(mailbox, &earlier.typed)?, repeated: true });
+            return Ok(Receipt { round: round::round_of(mailbox, &earlier.typed)?, repeated: true });
         }
         if if_pending == IfPending::Conflict {
             let title = crate::text::excerpt(&earlier.typed.title(), 60);
@@ -142,7 +153,7 @@ fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
                 format!("wait for its answer, replace it with --supersede, or withdraw it: ask-answer cancel {}", round.workflow),
             ));
         }
-        close::from_pending(mailbox, &lock, earlier, Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None)?;
+        close::pending(mailbox, &lock, earlier, Closing::now(Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None))?;
         if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),

@@ -1,0 +1,38 @@
+//! Checkpoints under a temporary folder, which a reboot deletes: a copy is kept in `checkpoints/`. The original path works as
+//! long as the file exists.
+
+use std::path::Path;
+
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::read::modified;
+
+/// Copies the checkpoint that a question names, if it lies under a temporary folder and the copy is missing or older.
+pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
+    let Some(path) = question.checkpoint.as_deref().filter(|p| is_temporary(p)) else { return Ok(()) };
+    let copy = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+    // Modification times tell whether an answer is younger than its question, so the copy gets the time of the content it has.
+    let mut time = modified(path);
+    for _ in 0..10 {
+        if copy.exists() && modified(&copy) >= time {
+            return Ok(());
+        }
+        let document = store::read_for(path, &question.workflow_id)?;
+        if modified(path) == time {
+            return disk::replace_dated(&copy, &document.to_bytes(), time);
+        }
+        time = modified(path);
+    }
+    Err(Error::failed(
+        format!("{} changes while it is being copied", path.display()),
+        "post the question after the checkpoint has been written",
+    ))
+}
+
+fn is_temporary(path: &Path) -> bool {
+    let temp = std::env::temp_dir();
+    [Path::new("/tmp"), Path::new("/var/tmp"), Path::new("/dev/shm"), temp.as_path()].iter().any(|t| path.starts_with(t))
+}

@@ -1,0 +1,111 @@
+//! The field `user_answer` of a checkpoint: where fresh processes look for the answer, and where people may write one by hand.
+//!
+//! A workflow has up to two checkpoints: the file that its question names, and `checkpoints/WORKFLOW.json`. An answer goes into
+//! both of those that exist, together with `user_answer_to`, the round that it answers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::answer::{Answer, AnswerValue};
+use crate::mailbox::documents::checkpoint::MAX_CHECKPOINT;
+use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::{read, round};
+
+/// The effect of [`write`].
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Which checkpoint could not be written, and why.
+    pub warning: Option<String>,
+    /// The checkpoints that were written, each with its earlier content.
+    replaced: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Written {
+    /// Restores the earlier contents.
+    pub fn undo(self) {
+        self.replaced.iter().for_each(|(path, bytes)| drop(disk::replace(path, bytes)));
+    }
+}
+
+/// Writes an answer into the workflow's checkpoints. These are convenience copies: a failure is only a warning.
+pub fn write(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, reply: &Answer) -> Written {
+    let value = reply.value.as_ref().map_or(Value::Null, AnswerValue::to_json);
+    let named = document.typed.checkpoint.as_deref();
+    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
+    let mut written = Written::default();
+    let mut write = |path: &Path, must_exist: bool| {
+        match set(path, round, &value) {
+            Err(e) if e.is_missing_file() && !must_exist => {}
+            Err(e) => written.warning = Some(format!("the checkpoint does not hold the answer: {e}")),
+            Ok(before) => written.replaced.push((path.to_path_buf(), before)),
+        };
+    };
+    match named {
+        // A checkpoint under a temporary folder may be gone by now. Then its copy in checkpoints/ is enough.
+        Some(path) if path != own => {
+            write(path, !own.exists());
+            write(&own, false);
+        }
+        _ => write(&own, false),
+    }
+    written
+}
+
+/// Sets `user_answer` and `user_answer_to` and keeps all other fields. Returns the file's earlier content.
+///
+/// # Security
+/// The path comes from a question. Only a file that names this workflow as its own is written to, so a question cannot make
+/// askbox change any other file of the user's.
+fn set(path: &Path, round: &RoundId, value: &Value) -> Result<Vec<u8>> {
+    let before = disk::read(path, MAX_CHECKPOINT)?;
+    let mut document = store::parse_for(path, &before, &round.workflow)?;
+    if document.typed.workflow_id.is_none() {
+        let fix = "only a checkpoint that names its workflow gets the answer written into it";
+        return Err(Error::invalid("workflow_id", "is missing", fix).in_file(path));
+    }
+    document.set_field("user_answer", value)?;
+    document.set_field("user_answer_to", &round.question)?;
+    disk::replace(path, &document.to_bytes())?;
+    Ok(before)
+}
+
+/// The answer that a person wrote into a checkpoint as `user_answer`, if it belongs to the question at `path`: to this round,
+/// or written after the question and not known to be the answer of another round.
+pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round: &RoundId) -> Option<Answer> {
+    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
+    let candidates = question.checkpoint.iter().cloned().chain([own]);
+    for candidate in candidates {
+        let Ok(document) = store::read(&candidate) else { continue };
+        if document.typed.workflow_id.as_ref().is_some_and(|w| *w != round.workflow) {
+            continue;
+        }
+        let value = document.typed.user_answer.clone().and_then(|v| AnswerValue::from_json(v).ok());
+        let Some(value) = value else { continue };
+        // `mv` keeps the question's modification time, so an answer to this question is younger. A checkpoint with the same time
+        // may hold the answer of an earlier round: asking the human again is better than inventing a decision.
+        let is_younger = || read::modified(&candidate) > read::modified(path);
+        let of_this_round = match document.typed.user_answer_to {
+            Some(id) if id == round.question => true,
+            // askbox's note of an earlier round. A person who does not know the field has written another answer over it.
+            Some(id) => is_younger() && was_answered_otherwise(mailbox, &round.workflow, id, &value),
+            None => is_younger(),
+        };
+        if of_this_round {
+            return Some(Answer { at: Some(read::modified(&candidate).into()), ..Answer::value(value, "hand", "hand") });
+        }
+    }
+    None
+}
+
+/// Whether an earlier round is known to have had another answer than `value`.
+fn was_answered_otherwise(mailbox: &Mailbox, workflow: &WorkflowId, question: QuestionId, value: &AnswerValue) -> bool {
+    let round = RoundId { workflow: workflow.clone(), question };
+    let answer = round::claimed_or_closed(mailbox, &round).next().and_then(|document| document.typed.answer);
+    answer.is_some_and(|a| a.value.as_ref() != Some(value))
+}

@@ -1,0 +1,202 @@
+//! The answer to a question, as it stands in the field `answer` of its document.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::time::{self, Time};
+
+/// The field `by` of an answer that is the asker's default.
+pub const BY_DEFAULT: &str = "default";
+
+/// The largest answer, in bytes of its text.
+pub const MAX_ANSWER: usize = 4 << 20;
+
+/// The value of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum AnswerValue {
+    /// One value: an option's key, `yes` or `no`, a number as text, or free text.
+    Text(String),
+    /// The answer to a `multi_choice` question.
+    List(Vec<String>),
+    /// The answers of a batch, by the ids of its questions.
+    Batch(Map<String, Value>),
+}
+
+impl<'de> Deserialize<'de> for AnswerValue {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl AnswerValue {
+    /// Reads a value as people write it by hand: a number becomes its text, a boolean `yes` or `no`.
+    pub fn from_json(value: Value) -> Result<Self, &'static str> {
+        Ok(match value {
+            Value::String(s) => Self::Text(s),
+            Value::Number(n) => Self::Text(n.to_string()),
+            Value::Bool(b) => Self::Text(if b { "yes" } else { "no" }.into()),
+            Value::Array(items) => Self::List(
+                items
+                    .into_iter()
+                    .map(|item| match item {
+                        Value::String(s) => Ok(s),
+                        Value::Number(n) => Ok(n.to_string()),
+                        _ => Err("a list of answers holds text only"),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Object(map) => Self::Batch(map),
+            Value::Null => return Err("an answer is not null"),
+        })
+    }
+
+    /// The value as plain JSON, as in a checkpoint's `user_answer`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Text(s) => Value::String(s.clone()),
+            Self::List(items) => Value::Array(items.iter().cloned().map(Value::String).collect()),
+            Self::Batch(map) => Value::Object(map.clone()),
+        }
+    }
+
+    /// The value as text for a prompt or a shell: one value without quotes, a list joined by `, `, a batch as JSON.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(s) => s.clone(),
+            Self::List(items) => items.join(", "),
+            Self::Batch(map) => Value::Object(map.clone()).to_string(),
+        }
+    }
+}
+
+/// The kind of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The reply has a value.
+    #[default]
+    Answered,
+    /// The person declined to answer. The agent is told so.
+    Declined,
+}
+
+impl Outcome {
+    /// The word for it in messages and in the audit trail.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+/// A reply to a question. It has a `value` exactly if the outcome is `answered`. A bare value, as in `"answer": "merge"`, is
+/// read as an answer with that value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(from = "Spelling")]
+#[cfg_attr(feature = "schema", schemars(!from))]
+pub struct Answer {
+    /// Whether the question was answered or declined.
+    #[serde(default)]
+    pub outcome: Outcome,
+    /// The value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<AnswerValue>,
+    /// Who answered; `default` if the asker's default applied.
+    #[serde(default)]
+    pub by: String,
+    /// By which means: `ask-answer`, `inbox`, `hand`, `timer`.
+    #[serde(default)]
+    pub channel: String,
+    /// When it was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// The hash of the question that the person saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_hash: Option<Uuid>,
+    /// A remark beside the value, or the reason for declining.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The two spellings of an answer. The full form has an `outcome` or a `value`; any other JSON is a bare value.
+struct Spelling(Full);
+
+#[derive(Deserialize)]
+struct Full {
+    outcome: Option<Outcome>,
+    value: Option<AnswerValue>,
+    #[serde(default)]
+    by: String,
+    #[serde(default)]
+    channel: String,
+    at: Option<Time>,
+    question_hash: Option<Uuid>,
+    note: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Spelling {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let json = Value::deserialize(deserializer)?;
+        if json.get("outcome").is_some() || json.get("value").is_some() {
+            return serde_json::from_value(json).map(Self).map_err(D::Error::custom);
+        }
+        let value = AnswerValue::from_json(json).map_err(D::Error::custom)?;
+        Ok(Self(Full {
+            outcome: None,
+            value: Some(value),
+            by: String::new(),
+            channel: String::new(),
+            at: None,
+            question_hash: None,
+            note: None,
+        }))
+    }
+}
+
+impl From<Spelling> for Answer {
+    fn from(Spelling(Full { outcome, value, by, channel, at, question_hash, note }): Spelling) -> Self {
+        Self { outcome: outcome.unwrap_or_default(), value, by, channel, at, question_hash, note }
+    }
+}
+
+impl Answer {
+    /// An answer with a value, given now.
+    #[must_use]
+    pub fn value(value: AnswerValue, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Answered,
+            value: Some(value),
+            by: by.into(),
+            channel: channel.into(),
+            at: Some(time::now()),
+            question_hash: None,
+            note: None,
+        }
+    }
+
+    /// A reply that declines, given now.
+    #[must_use]
+    pub fn declined(note: Option<String>, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
+    }
+
+    /// Who answered, how and when, for messages: `answered by ann through ask-answer, 5m ago`.
+    #[must_use]
+    pub fn who(&self) -> String {
+        let verb = self.outcome.word();
+        let or = |s: &str, other: &str| if s.is_empty() { other.to_owned() } else { crate::text::excerpt(s, 60) };
+        let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
+        format!("{verb} by {} through {}{age}", or(&self.by, "somebody"), or(&self.channel, "another program"))
+    }
+}

@@ -1,0 +1,59 @@
+//! The end of a round: the field `closed` of its document.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{self, Time};
+
+/// How a round ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Closing {
+    /// The end.
+    pub state: Closed,
+    /// When it ended.
+    pub at: Time,
+    /// Who ended it.
+    pub by: String,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Closing {
+    /// An end that happens now.
+    #[must_use]
+    pub fn now(state: Closed, by: impl Into<String>, why: Option<String>) -> Self {
+        Self { state, at: time::now(), by: by.into(), why }
+    }
+}
+
+/// The ends of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Closed {
+    /// The agent received the answer, or was told that the question was declined.
+    Delivered,
+    /// The question was taken back before it was answered.
+    Withdrawn,
+    /// Nobody answered in time, and the asker chose `cancel`.
+    Expired,
+    /// The asker replaced the question by another one.
+    Superseded,
+    /// A parked round was given up.
+    Dropped,
+}
+
+impl Closed {
+    /// The word for it in files and messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+            Self::Dropped => "dropped",
+        }
+    }
+}

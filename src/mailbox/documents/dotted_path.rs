@@ -1,0 +1,59 @@
+//! Dotted paths into a checkpoint, such as `files.backup` or `completed_steps.0`.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::mailbox::documents::checkpoint::CheckpointDocument;
+use crate::text;
+
+/// The value at a dotted path.
+///
+/// # Errors
+/// [`Error::NotFound`] if there is none.
+pub fn get(document: &CheckpointDocument, field: &str) -> Result<Value> {
+    let mut pieces = field.split('.');
+    let absent =
+        || Error::not_found(format!("the checkpoint has no field `{}`", text::excerpt(field, 80)), "see what it has: checkpoint show ID");
+    let first = pieces.next().and_then(|f| document.field(f)).ok_or_else(absent)?;
+    let mut value: Value = serde_json::from_str(first).map_err(|_| absent())?;
+    for piece in pieces {
+        value = match value {
+            Value::Object(mut map) => map.remove(piece).ok_or_else(absent)?,
+            Value::Array(mut items) => match piece.parse::<usize>() {
+                Ok(n) if n < items.len() => items.swap_remove(n),
+                _ => return Err(absent()),
+            },
+            _ => return Err(absent()),
+        };
+    }
+    Ok(value)
+}
+
+/// Sets the value at a dotted path. Missing objects on the way are created; lists do not grow.
+pub fn set(document: &mut CheckpointDocument, field: &str, value: Value) -> Result<()> {
+    let Some((first, rest)) = field.split_once('.') else { return document.set_field(field, &value) };
+    let mut root = document.field(first).and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or(Value::Null);
+    let mut place = &mut root;
+    for piece in rest.split('.') {
+        if place.is_null() {
+            *place = Value::Object(Map::new());
+        }
+        place = match place {
+            Value::Object(map) => map.entry(piece).or_insert(Value::Null),
+            Value::Array(items) => {
+                let index = piece.parse::<usize>().ok().filter(|n| *n < items.len());
+                index.and_then(|n| items.get_mut(n)).ok_or_else(|| {
+                    Error::usage(format!("`{}` is not an index of that list", text::excerpt(piece, 40)), "indices begin at 0")
+                })?
+            }
+            _ => {
+                return Err(Error::usage(
+                    format!("`{}` lies below a plain value", text::excerpt(field, 80)),
+                    "set the whole field instead",
+                ));
+            }
+        };
+    }
+    *place = value;
+    document.set_field(first, &root)
+}

@@ -1,0 +1,58 @@
+//! Reads one question document, whichever folder it lies in.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::disk;
+use crate::document::{self, Document};
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::documents::check_question;
+use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::time::Time;
+
+/// Reads `pending/WORKFLOW.json` and checks that the question is valid.
+pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let path = mailbox.document(Folder::Pending, workflow);
+    let document = parse(&path, MAX_QUESTION)?;
+    check_name(&path, &document.typed, workflow)?;
+    check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
+    Ok(document)
+}
+
+/// Reads a question document of any state, without checking the question.
+pub fn document(path: &Path) -> Result<QuestionDocument> {
+    parse(path, MAX_ANSWERED)
+}
+
+fn parse(path: &Path, limit: u64) -> Result<QuestionDocument> {
+    Document::parse(&disk::read(path, limit)?).map_err(|e| e.in_file(path))
+}
+
+/// Checks that the file is named for the workflow that the document names.
+pub(super) fn check_name(path: &Path, question: &Question, workflow: &WorkflowId) -> Result<()> {
+    if question.workflow_id == *workflow {
+        return Ok(());
+    }
+    let problem = format!("says `{}`, but the file is named for `{workflow}`", question.workflow_id);
+    Err(Error::invalid("workflow_id", problem, "name the file WORKFLOW_ID.json").in_file(path))
+}
+
+/// The `answer.at` of a document, if it has one. Reads no other field.
+pub fn answered_at(path: &Path) -> Result<Option<Time>> {
+    #[derive(serde::Deserialize)]
+    struct Answered {
+        answer: At,
+    }
+    #[derive(serde::Deserialize)]
+    struct At {
+        at: Option<Time>,
+    }
+    Ok(document::json::<Answered>(&disk::read(path, MAX_QUESTION)?).and_then(|answered| answered.answer.at))
+}
+
+/// A file's modification time; the epoch if the file cannot be examined.
+pub(super) fn modified(path: &Path) -> SystemTime {
+    path.symlink_metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}

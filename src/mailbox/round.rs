@@ -1,0 +1,112 @@
+//! Rounds: which round a question belongs to, and where the rounds of a workflow lie.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::{list, read};
+use crate::time::Time;
+
+/// How often one workflow may ask the same question without a `question_id`.
+pub(super) const MAX_REPEATS: u32 = 100_000;
+
+/// The folders of the rounds that have been claimed or closed.
+pub(super) const CLAIMED_OR_CLOSED: [Folder; 3] = [Folder::Running, Folder::Parked, Folder::Closed];
+
+/// A round and the folder it lies in.
+#[derive(Debug)]
+pub struct Round {
+    /// The folder, which is the round's state.
+    pub folder: Folder,
+    /// The round's id.
+    pub id: RoundId,
+    /// The round's document.
+    pub document: QuestionDocument,
+}
+
+impl Round {
+    /// The document's file.
+    #[must_use]
+    pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
+        path(mailbox, self.folder, &self.id)
+    }
+}
+
+/// The file of a round that lies in `folder`, one of the five that are states.
+pub(super) fn path(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> PathBuf {
+    match folder {
+        Folder::Pending | Folder::Answered => mailbox.document(folder, &round.workflow),
+        _ => mailbox.round(folder, round),
+    }
+}
+
+/// The round of a question: its `question_id`, or an id derived from its content. If the same content was asked in earlier
+/// rounds that were claimed or closed, the derived id is the next unused one.
+pub fn round_of(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
+    if let Some(round) = question.round() {
+        return Ok(round);
+    }
+    for n in 0..MAX_REPEATS {
+        let round = RoundId { workflow: question.workflow_id.clone(), question: question.derived_id(n)? };
+        if !is_claimed_or_closed(mailbox, &round) {
+            return Ok(round);
+        }
+    }
+    Err(Error::failed("all derived question ids of this question are in use", "post with ask-post, which gives every round an id"))
+}
+
+/// Whether a round lies in `running/`, `parked/` or `closed/`.
+#[must_use]
+pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
+    CLAIMED_OR_CLOSED.iter().any(|f| mailbox.round(*f, round).symlink_metadata().is_ok())
+}
+
+/// The documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a power
+/// cut in the middle of a move.
+pub(super) fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {
+    CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read::document(&mailbox.round(f, round)).ok())
+}
+
+/// All readable rounds of a workflow: closed ones by the time of their end, then those in `parked/`, `running/`, `answered/`
+/// and `pending/`. The cost grows with the rounds of this workflow, not with those of the mailbox.
+#[must_use]
+pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
+    let mut found: Vec<Round> = Vec::new();
+    // The folders are read in the order in which a round moves through them: a round that moves meanwhile is found at least
+    // once, and its last place counts.
+    let mut add = |folder, id: RoundId, document| {
+        found.retain(|f| f.id != id);
+        found.push(Round { folder, id, document });
+    };
+    for folder in [Folder::Pending, Folder::Answered] {
+        if let Ok(document) = read::document(&mailbox.document(folder, workflow))
+            && let Ok(round) = round_of(mailbox, &document.typed)
+        {
+            add(folder, round, document);
+        }
+    }
+    let mut add_from = |folder, rounds: &mut dyn Iterator<Item = RoundId>| {
+        for round in rounds.filter(|r| r.workflow == *workflow) {
+            if let Ok(document) = read::document(&mailbox.round(folder, &round)) {
+                add(folder, round, document);
+            }
+        }
+    };
+    for folder in [Folder::Running, Folder::Parked] {
+        add_from(folder, &mut list::round_names(mailbox, folder));
+    }
+    // `closed/` may hold a million names, so the names of this workflow's rounds come from `runs/`.
+    add_from(Folder::Closed, &mut list::rounds_of(mailbox, workflow));
+    let place =
+        |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
+    found.sort_unstable_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.id.clone()));
+    found
+}
+
+/// The newest round of a workflow.
+#[must_use]
+pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
+    of_workflow(mailbox, workflow).pop()
+}

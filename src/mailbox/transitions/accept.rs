@@ -1,0 +1,137 @@
+//! The transition `pending/` → `answered/`: an answer is accepted.
+//!
+//! Under the workflow's lock:
+//! 1. settle the workflow; check the round and the value;
+//! 2. write the answered document under a temporary name;
+//! 3. write `user_answer` into the workflow's checkpoints, durably;
+//! 4. link the document to `answered/WORKFLOW.json`, never replacing: **the commit point**. It decides every race;
+//! 5. retire the copy in `pending/` (see [`crate::mailbox::retire`]); remove the question's timers.
+//!
+//! If the program dies before step 4, nothing was accepted. If it dies after it, [`crate::mailbox::settle`] does step 5.
+
+use crate::disk::{self, Placed};
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::checkpoints::user_answer;
+use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
+use crate::mailbox::documents::check_answer;
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
+use crate::mailbox::{read, round, timers};
+
+/// An answer that was accepted.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The round it answers.
+    pub round: RoundId,
+    /// What did not work beside it, such as writing the checkpoint. The answer is safe all the same.
+    pub warning: Option<String>,
+}
+
+/// Answers (or declines) the pending question of `workflow`. With `expect`, only that round is answered, so an answer to a
+/// question that has been replaced meanwhile is refused.
+///
+/// # Errors
+/// [`Error::NotFound`] if nothing is pending, [`Error::Conflict`] if another answer was first, [`Error::Invalid`] if the value
+/// does not fit.
+pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
+    let lock = mailbox.lock(workflow)?;
+    answer_locked(mailbox, &lock, expect, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, reply))
+}
+
+/// [`answer`] with a reply that `reply` makes from the question. The workflow's lock is held meanwhile, so the question cannot
+/// change. `None` if nothing is pending.
+///
+/// # Errors
+/// Those of [`answer`] and of `reply`.
+pub fn answer_pending(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    expect: Option<QuestionId>,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Accepted>> {
+    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, reply)
+}
+
+fn answer_locked(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    expect: Option<QuestionId>,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Accepted>> {
+    let workflow = lock.workflow();
+    let mut document = match settle::settled_pending(mailbox, lock) {
+        Ok(document) => document,
+        // The question was moved to answered/ by hand, and this is its answer.
+        Err(e) if e.is_missing_file() && answered_by_hand::take_back(mailbox, lock)? => read::pending(mailbox, workflow)?,
+        Err(e) if e.is_missing_file() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let round = round::round_of(mailbox, &document.typed)?;
+    if let Some(expected) = expect.filter(|e| *e != round.question) {
+        return Err(Error::conflict(
+            format!("{workflow} asks another question by now (round {}, not {expected})", round.question),
+            format!("see it with: ask-answer show {workflow}"),
+        ));
+    }
+    let reply = check_answer::check(&document.typed, reply(&document.typed)?)?;
+    let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why(&reply.channel);
+    let target = mailbox.document(Folder::Answered, workflow);
+    // Before the checkpoint is changed: it still holds the earlier answer.
+    if target.symlink_metadata().is_ok() {
+        return Err(earlier_answer_waits(mailbox, &round));
+    }
+    let reply = Answer { question_hash: Some(document.typed.hash()?), ..reply };
+    document.set_field("question_id", &round.question)?;
+    document.set_field("answer", &reply)?;
+    // Before the checkpoint is changed: a full disk is noticed while nothing has changed yet.
+    let staged = disk::stage(&target, &document.to_bytes())?;
+    let mut written = user_answer::write(mailbox, &document, &round, &reply);
+    let mut warning = written.warning.take();
+    match staged.place() {
+        Ok(Placed::Done) => {}
+        other => {
+            // The answer was not accepted, so the checkpoints must not hold it.
+            written.undo();
+            return Err(other.map_or_else(|e| e, |_| earlier_answer_waits(mailbox, &round)));
+        }
+    }
+    if let Err(e) = retire::retire_pending(mailbox, &round, reply.at) {
+        warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
+    }
+    timers::disarm(mailbox, &document.typed, &round);
+    audit::record(mailbox, entry);
+    Ok(Some(Accepted { round, warning }))
+}
+
+fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
+    let workflow = &round.workflow;
+    let earlier = read::document(&mailbox.document(Folder::Answered, workflow));
+    let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
+    Error::conflict(
+        format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
+        format!("start the watcher (relaunch watch) or run it now: relaunch {workflow}"),
+    )
+}
+
+/// The error for an answer to nothing: it says who answered first. A late answer is kept (see [`late_answer`]).
+fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, reply: Answer) -> Error {
+    let Some(last) = round::latest(mailbox, workflow) else {
+        return Error::not_found(format!("no question of {workflow} is pending"), "see what is: ask-answer list");
+    };
+    let first = last.document.typed.answer.as_ref();
+    let hint = format!("see it with: ask-answer show {workflow}");
+    if let Some(first) = first.filter(|a| a.by != BY_DEFAULT) {
+        return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
+    }
+    // No person had answered when the round ended: this answer is late, not second.
+    let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());
+    let ended = if first.is_some() { "answered by the asker's default" } else { ended };
+    let kept = match late_answer::keep(mailbox, &last, reply) {
+        Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
+        Err(e) => format!("your answer could not be kept with it: {e}"),
+    };
+    Error::conflict(format!("the question of {workflow} was {ended} before you answered; {kept}"), hint)
+}

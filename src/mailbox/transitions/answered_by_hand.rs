@@ -1,0 +1,140 @@
+//! Answers by hand: a file that another program put into `answered/`, for example by `mv pending/x answered/x`.
+//!
+//! Such a file counts as answered if the file itself or the checkpoint's `user_answer` holds an answer that fits (see
+//! [`user_answer`]). Under the workflow's lock:
+//! 1. read and check the question. An unusable file goes to quarantine after its grace time;
+//! 2. find the answer. If there is none after the grace time, the file is moved back to `pending/`;
+//! 3. write the answer into the checkpoints;
+//! 4. replace the document by its complete form (`question_id`, `answer` with `at` and `question_hash`): **the commit point**;
+//! 5. remove its timers.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::disk::{self, Placed};
+use crate::error::{Error, Result};
+use crate::id::RoundId;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::checkpoints::user_answer;
+use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::documents::{check_answer, check_question};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::quarantine::{grace_left, quarantine};
+use crate::mailbox::{read, round, timers};
+use crate::time;
+
+/// What was found in `answered/`.
+#[derive(Debug)]
+pub enum Adopted {
+    /// A complete answered document, which may be claimed.
+    Ready(Box<QuestionDocument>, RoundId),
+    /// No file, or one that a power cut had brought back and that is removed now.
+    Nothing,
+    /// An incomplete file that another program may still be writing. Its grace time ends after this long.
+    InGrace(Duration),
+    /// A question without an answer. It was moved back to `pending/`.
+    Undone,
+    /// An unusable file. It was moved to quarantine.
+    Quarantined,
+}
+
+/// Brings `answered/WORKFLOW.json` into its complete form.
+pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
+    let workflow = lock.workflow();
+    let path = mailbox.document(Folder::Answered, workflow);
+    let read = read::document(&path).and_then(|document| {
+        read::check_name(&path, &document.typed, workflow)?;
+        check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
+        Ok(document)
+    });
+    let mut document = match read {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return Ok(Adopted::Nothing),
+        Err(e @ Error::Invalid { .. }) => {
+            if let Some(left) = grace_left(&path) {
+                return Ok(Adopted::InGrace(left));
+            }
+            quarantine(mailbox, &path, &workflow.file_name(), &e.to_string())?;
+            return Ok(Adopted::Quarantined);
+        }
+        Err(e) => return Err(e),
+    };
+    let round = round::round_of(mailbox, &document.typed)?;
+    if document.typed.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
+        if was_claimed_with(mailbox, &round, &document) {
+            disk::untouch(&path)?;
+            return Ok(Adopted::Nothing);
+        }
+        let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
+        quarantine(mailbox, &path, &workflow.file_name(), &reason)?;
+        return Ok(Adopted::Quarantined);
+    }
+    // Only askbox and programs that follow its protocol write these fields.
+    let is_complete = |a: &Answer| a.at.is_some() && a.question_hash.is_some();
+    if document.typed.question_id.is_some() && document.typed.answer.as_ref().is_some_and(is_complete) {
+        return Ok(Adopted::Ready(Box::new(document), round));
+    }
+    let given = match document.typed.answer.take() {
+        Some(answer) => Some(answer),
+        None => user_answer::given_by_hand(mailbox, &path, &document.typed, &round),
+    };
+    let reply = given
+        .ok_or_else(|| "no answer came with it".to_owned())
+        .and_then(|answer| check_answer::check(&document.typed, answer).map_err(|e| e.to_string()));
+    let reply = match (reply, grace_left(&path)) {
+        (Ok(reply), _) => reply,
+        (Err(_), Some(left)) => return Ok(Adopted::InGrace(left)),
+        (Err(why), None) => return undo(mailbox, &path, &round, &why),
+    };
+    let or_hand = |s: &str| if s.is_empty() { "hand".to_owned() } else { s.to_owned() };
+    let reply = Answer {
+        by: or_hand(&reply.by),
+        channel: or_hand(&reply.channel),
+        at: Some(time::to_the_millisecond(reply.at.unwrap_or_else(|| read::modified(&path).into()))),
+        question_hash: Some(document.typed.hash()?),
+        ..reply
+    };
+    // With `user_answer_to` set, the value cannot be taken for an answer to a later question. A failure changes nothing: the
+    // answer is in the document.
+    let _ = user_answer::write(mailbox, &document, &round, &reply);
+    let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why("a file put into answered/");
+    document.typed.question_id = Some(round.question);
+    document.typed.answer = Some(reply);
+    document.update()?;
+    disk::replace(&path, &document.to_bytes())?;
+    timers::disarm(mailbox, &document.typed, &round);
+    audit::record(mailbox, entry);
+    Ok(Adopted::Ready(Box::new(document), round))
+}
+
+/// Whether the round was claimed with this very answer. The move out of `answered/` is not synced, so a power cut can bring the
+/// file back.
+fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
+    document.typed.answer.is_some() && round::claimed_or_closed(mailbox, round).any(|claimed| claimed.typed.answer == document.typed.answer)
+}
+
+/// Moves a question without an answer back to `pending/`. Returns whether it did.
+pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
+    let path = mailbox.document(Folder::Answered, lock.workflow());
+    let Ok(document) = read::document(&path) else { return Ok(false) };
+    if document.typed.answer.is_some() || read::check_name(&path, &document.typed, lock.workflow()).is_err() {
+        return Ok(false);
+    }
+    let round = round::round_of(mailbox, &document.typed)?;
+    if user_answer::given_by_hand(mailbox, &path, &document.typed, &round).is_some() {
+        return Ok(false);
+    }
+    Ok(matches!(undo(mailbox, &path, &round, "no answer came with it")?, Adopted::Undone))
+}
+
+fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
+    if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
+        let pending = read::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
+        let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };
+        quarantine(mailbox, path, &round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
+        return Ok(Adopted::Quarantined);
+    }
+    audit::record(mailbox, Entry::of("undone", round).by("askbox").why(format!("moved to answered/, but {why}")));
+    Ok(Adopted::Undone)
+}

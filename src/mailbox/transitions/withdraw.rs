@@ -1,0 +1,32 @@
+//! The transition `pending/` → `closed/` on request: a question is taken back, and no agent is relaunched.
+//!
+//! Under the workflow's lock: settle the workflow, then close the question as `withdrawn` (see [`super::close`]).
+
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::layout::Mailbox;
+use crate::mailbox::round;
+use crate::mailbox::transitions::{close, settle};
+
+/// Takes the pending question of a workflow back.
+///
+/// # Errors
+/// [`Error::NotFound`] if the workflow has no round, [`Error::Conflict`] if its newest round is no longer pending.
+pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let lock = mailbox.lock(workflow)?;
+    match settle::settled_pending(mailbox, &lock) {
+        Ok(document) => close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why)),
+        Err(e) if e.is_missing_file() => {
+            let hint = "see what is: ask-answer list";
+            Err(match round::latest(mailbox, workflow) {
+                None => Error::not_found(format!("no question of {workflow} is pending"), hint),
+                Some(round) => {
+                    let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
+                    Error::conflict(format!("the question of {workflow} is no longer pending: it is {state}"), hint)
+                }
+            })
+        }
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,48 @@
+//! Reads and changes `workflows/WORKFLOW.json`, the record of a workflow.
+
+use crate::disk;
+use crate::document::Document;
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::mailbox::documents::workflow::{MAX_WORKFLOW, Workflow};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+
+/// Reads a workflow's record; `None` where it was never run.
+pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<Workflow>>> {
+    let path = mailbox.document(Folder::Workflows, workflow);
+    match disk::read(&path, MAX_WORKFLOW) {
+        Err(e) if e.is_missing_file() => Ok(None),
+        other => Document::parse(&other?).map(Some).map_err(|e| e.in_file(&path)),
+    }
+}
+
+/// Changes a workflow's record, making it where there is none.
+pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut Workflow)) -> Result<Workflow> {
+    let mut document = match read(mailbox, lock.workflow())? {
+        Some(document) => document,
+        None => Document::draft(Workflow {
+            schema_version: Some(crate::document::SCHEMA_VERSION),
+            workflow_id: lock.workflow().clone(),
+            parent: None,
+            session_id: None,
+            cwd: None,
+            config_dir: None,
+            agent: None,
+            role: None,
+            model: None,
+            cancelled: None,
+            permission_mode: None,
+            pruned_cost_usd: 0.0,
+            pruned: Vec::new(),
+            created: Some(crate::time::now()),
+        }),
+    };
+    let before = document.typed.clone();
+    change(&mut document.typed);
+    let path = mailbox.document(Folder::Workflows, lock.workflow());
+    if before != document.typed || !path.exists() {
+        document.update()?;
+        disk::replace(&path, &document.to_bytes())?;
+    }
+    Ok(document.typed)
+}
