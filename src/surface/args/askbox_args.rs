@@ -9,23 +9,25 @@ use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::values;
 
-/// Try askbox, set it up, look at its trees of workflows, find what is wrong with it, and prune its history
-///
-///   $ askbox demo
-///
-///   $ askbox init
-///
-///   $ askbox doctor
-///
-///   $ askbox tree
-///
-///   $ askbox agents list
-///
-///   $ askbox gc
-///
-/// The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.
+const EXAMPLES: &str = "Examples:
+  $ askbox demo
+  $ askbox init
+  $ askbox doctor
+  $ askbox tree -f
+  $ askbox gc --keep 90d --dry-run
+
+The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.";
+
+/// Try askbox, set it up, show its workflows, find problems, and remove old history
 #[derive(Debug, Parser)]
-#[command(name = "askbox", version, after_help = EXIT_CODES, disable_help_subcommand = true, verbatim_doc_comment)]
+#[command(
+    name = "askbox",
+    version,
+    max_term_width = 100,
+    after_help = EXIT_CODES,
+    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
+    disable_help_subcommand = true
+)]
 pub struct Askbox {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -35,67 +37,61 @@ pub struct Askbox {
 #[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the whole job on this machine, step by step: an agent asks, you answer, a watcher relaunches it
+    /// Show the whole job, step by step: an agent asks, you answer, a watcher relaunches the agent
     ///
-    /// Everything happens in a temporary mailbox, with the real programs; only the agent is a script that speaks claude's
-    /// protocol, so that neither claude nor a network is needed.
-    ///
-    ///   $ askbox demo
-    ///
-    ///   $ askbox demo --auto --keep
+    /// The demo runs the real programs in a temporary mailbox. Only the agent is a script, so neither claude nor a network is
+    /// needed.
+    #[command(after_help = "Examples:
+  $ askbox demo
+  $ askbox demo --auto --keep")]
     Demo(Demo),
-    /// Find everything that is stuck, parked, stale, half done or unsafe, each with the command that mends it
+    /// Find problems, each with a command that solves it, and show the configuration in force
     ///
-    /// Prints the configuration in force as well, and from where each value comes. Ends with 1 where there is something to
-    /// mend, with 0 where all is well. Changes nothing.
-    ///
-    ///   $ askbox doctor
-    ///
-    ///   $ askbox doctor --json | jq -r '.findings[].mend'
+    /// Problems are questions and runs that are stuck, parked, stale or half done, and files that are unreadable or unsafe. The
+    /// doctor changes nothing. The exit status is 1 if there are problems, else 0.
+    #[command(after_help = "Examples:
+  $ askbox doctor
+  $ askbox doctor --json | jq -r '.findings[].mend'")]
     Doctor(Doctor),
-    /// Show every workflow under the one that started it: its state, its age, its cost, its open question
+    /// Show each workflow below the one that started it, with state, age, cost and question
     ///
-    /// Without an ID it shows the trees in which something is not over, finished children included; with one that workflow and
-    /// everything below it. The cost is that of all runs that ended, with everything below.
+    /// Without an ID, the trees that are not over are shown, with their finished children. With an ID, that workflow and everything
+    /// below it. The cost includes all ended runs of a workflow and of everything below it.
     ///
-    ///   $ askbox tree
-    ///
-    ///   $ askbox tree -f
-    ///
-    ///   $ askbox tree docs-42 --json | jq -r 'select(.state == "pending").workflow_id'
-    ///
-    /// A state is a word of `relaunch status --help`; of what is over it is how it ended: finished, failed, cancelled or expired.
+    /// `relaunch status --help` explains the states. A workflow that is over shows how it ended: finished, failed, cancelled or
+    /// expired.
+    #[command(after_help = "Examples:
+  $ askbox tree
+  $ askbox tree -f
+  $ askbox tree docs-42 --json | jq -r 'select(.state == \"pending\").workflow_id'")]
     Tree(Tree),
-    /// Prune history: rounds that have been over for long, their runs, and all of workflows of which nothing else is left
+    /// Remove old history: rounds that ended long ago, their runs, and workflows that nothing else needs
     ///
-    /// How long it is kept the configuration says (history.keep), or --keep; without either, everything is. What is pending,
-    /// answered, running, parked or awaited always stays, and what it leans on; so does, of a workflow that goes on, what is
-    /// needed to go on. Safe at any time, beside watchers and other gcs.
-    ///
-    ///   $ askbox gc --keep 90d --dry-run
-    ///
-    ///   $ askbox gc --keep 90d
-    ///   12 rounds that had been over for 90d went, with 9 workflows of which nothing is left and 3 checkpoints; 1.4 MiB are free again.
-    #[command(verbatim_doc_comment)]
+    /// --keep, or history.keep in the configuration, says how long history is kept. Without both, nothing is removed. A round that is
+    /// pending, answered, running, parked or awaited always stays, with all that it needs. The command is safe at any time, also
+    /// while watchers run.
+    #[command(after_help = "Examples:
+  $ askbox gc --keep 90d --dry-run
+  $ askbox gc --keep 90d
+  Removed 12 rounds that ended more than 90d ago, with 9 workflows and
+  3 checkpoints that nothing else needs (1.4 MiB).")]
     Gc(Gc),
-    /// Write the configuration file, with every key explained; or shell completions, or man pages
+    /// Write the configuration file, a service, shell completions or man pages
     ///
-    ///   $ askbox init
-    ///   /home/ann/.config/askbox/config.toml
-    ///
-    ///   $ eval "$(askbox init --completions bash)"
-    ///
-    ///   $ askbox init --man ~/.local/share/man/man1
-    ///
-    ///   $ askbox init --service && systemctl --user enable --now askbox
-    #[command(verbatim_doc_comment)]
+    /// Without flags, the configuration file is written, with every key explained.
+    #[command(after_help = "Examples:
+  $ askbox init
+  /home/ann/.config/askbox/config.toml
+
+  $ eval \"$(askbox init --completions bash)\"
+  $ askbox init --man ~/.local/share/man/man1
+  $ askbox init --service && systemctl --user enable --now askbox
+  $ askbox init --claude-md >> CLAUDE.md")]
     Init(Init),
-    /// List the agents that are defined for claude, and the files that cannot be read
-    ///
-    ///   $ askbox agents list
-    ///
-    ///   $ askbox agents show reviewer
-    #[command(verbatim_doc_comment)]
+    /// Show the agents that are defined for claude, and the problems of their files
+    #[command(after_help = "Examples:
+  $ askbox agents list
+  $ askbox agents show reviewer")]
     Agents(Agents),
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
@@ -112,7 +108,7 @@ pub struct Agents {
     #[allow(missing_docs)]
     #[command(subcommand)]
     pub what: WhatOfAgents,
-    /// The folder that an agent would work in; the current one where it is left out
+    /// The folder that an agent would work in [default: the current folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Print JSON, for programs
@@ -130,37 +126,34 @@ pub enum WhatOfAgents {
     /// each with a hint. The exit status is 5 if a file cannot be read; the other agents are listed all the same.
     /// Claude reads some files that are not valid YAML; they are problems here. Built-in agents and those of plugins are not
     /// listed.
-    ///
-    ///   $ askbox agents list
-    ///
-    ///   $ askbox agents list --json | jq -r '.problems[] | "\(.file):\(.line): \(.problem)"'
+    #[command(after_help = "Examples:
+  $ askbox agents list
+  $ askbox agents list --json | jq -r '.problems[] | \"\\(.file): \\(.problem)\"'")]
     List,
-    /// Show all of one agent: what it is for, what it may, its file, its system prompt
-    ///
-    ///   $ askbox agents show reviewer
-    ///
-    ///   $ askbox agents show reviewer --json | jq -r .prompt
+    /// Show one agent: its description, its tools, its file, its system prompt
+    #[command(after_help = "Examples:
+  $ askbox agents show reviewer
+  $ askbox agents show reviewer --json | jq -r .prompt")]
     Show {
-        /// Its name
+        /// The agent's name
         name: String,
     },
-    /// Print the description of the Task tool that makes a model know the agents
+    /// Print the description of a Task tool that names the agents to a model
     ///
-    /// With --json, the whole tool as the Messages API takes it. Descriptions over 8 KiB are cut.
-    ///
-    ///   $ askbox agents describe
-    ///
-    ///   $ askbox agents describe --json | jq .description
+    /// With --json, the whole tool is printed, as the Messages API takes it. Descriptions over 8 KiB are cut.
+    #[command(after_help = "Examples:
+  $ askbox agents describe
+  $ askbox agents describe --json | jq .description")]
     Describe,
 }
 
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Answer by itself; so it does where nobody sits at a terminal
+    /// Answer automatically; this is the default where there is no terminal
     #[arg(long)]
     pub auto: bool,
-    /// Leave the temporary mailbox there, to look at
+    /// Keep the temporary folder
     #[arg(long)]
     pub keep: bool,
 }
@@ -168,7 +161,7 @@ pub struct Demo {
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// After how long an unanswered question is stale, such as 12h or 3d
+    /// The age from which an unanswered question is stale, such as 12h or 3d
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = values::duration)]
     pub stale: Duration,
     #[allow(missing_docs)]
@@ -181,10 +174,10 @@ pub struct Doctor {
 pub struct Tree {
     /// The workflow to show, with everything below it
     pub id: Option<WorkflowId>,
-    /// Trees that are over as well
+    /// Include the trees that are over
     #[arg(long, conflicts_with = "id")]
     pub all: bool,
-    /// Keep the view up to date until Ctrl-C; with --json, one object for every change
+    /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
     #[arg(short, long)]
     pub follow: bool,
     #[allow(missing_docs)]
@@ -195,10 +188,10 @@ pub struct Tree {
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Gc {
-    /// How long what is over is kept, such as 30d; otherwise history.keep
+    /// How long history is kept, such as 30d [default: history.keep]
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     pub keep: Option<Duration>,
-    /// Say what would go, and leave it there
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     pub dry_run: bool,
     #[allow(missing_docs)]
@@ -214,19 +207,19 @@ pub struct Init {
     /// Print the configuration file instead of writing it
     #[arg(long)]
     pub print: bool,
-    /// Write it even where there is one; the old one is kept beside it
+    /// Replace an existing file; the old one is kept beside it
     #[arg(long, conflicts_with = "what")]
     pub force: bool,
-    /// Print the completions of all programs for a shell, to be evaluated by it
+    /// Print the completions of all programs, for the shell to evaluate
     #[arg(long, value_name = "SHELL")]
     pub completions: Option<clap_complete::Shell>,
-    /// Write the service that runs `relaunch watch` for you: a systemd user unit, on macOS a launchd property list
+    /// Write a service that runs `relaunch watch`: a systemd user unit, or a launchd property list on macOS
     #[arg(long)]
     pub service: bool,
     /// Write the man pages of all programs into a folder
     #[arg(long, value_name = "DIR")]
     pub man: Option<PathBuf>,
-    /// Print a section for a CLAUDE.md: how agents start each other, ask, and end their turns
+    /// Print a section for CLAUDE.md: how agents start sub-agents, ask, and end their turns
     #[arg(long)]
     pub claude_md: bool,
 }

@@ -1,6 +1,6 @@
-//! The arguments of the programs. Their help texts are documentation; completions and man pages are made from them.
+//! The arguments of the programs. Help texts, completions and man pages are made from them.
 
-// Help texts are written for terminals: `<ID>` is no HTML there.
+// Help texts are written for terminals, where `<ID>` is not HTML.
 #![allow(rustdoc::invalid_html_tags)]
 
 pub mod ask_answer_args;

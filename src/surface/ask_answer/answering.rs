@@ -1,4 +1,4 @@
-//! From words or JSON to the answer that a question asks for.
+//! Turns words or JSON into the answer that a question asks for.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
 
-/// The most bytes of JSON in which an answer comes: every character of it may be escaped.
+/// The most bytes of an answer as JSON, where every character may be escaped.
 pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
 
-/// The question that an answer is for: the pending one, else the last round, so that who comes late is told so.
+/// The question that an answer is for: the pending one, else the workflow's last round, so that a late answer is reported as late.
 pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     match read::pending(mailbox, workflow) {
         Ok(document) => {
@@ -26,12 +26,12 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
             Ok(Round { folder: Folder::Pending, id: round, document })
         }
         Err(e) if e.is_missing_file() => round::latest(mailbox, workflow)
-            .ok_or_else(|| Error::not_found(format!("there is no question of {workflow}"), "see which are pending: ask-answer list")),
+            .ok_or_else(|| Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")),
         Err(e) => Err(e),
     }
 }
 
-/// The value that the words on the command line stand for.
+/// Reads the value from the words of the command line.
 pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
     if words.is_empty() {
         return Err(Error::usage("no answer is given", how_to_answer(question)));
@@ -46,7 +46,7 @@ pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> 
         words => {
             let all = text::shell_quote(&text::excerpt(&words.join(" "), 60));
             Err(Error::usage(
-                format!("{} words are given, but one value is asked for", words.len()),
+                format!("{} words are given, but the question asks for one value", words.len()),
                 format!("quote them: ask-answer {} {all}", question.workflow_id),
             ))
         }
@@ -57,17 +57,17 @@ fn value_of(word: &str) -> Result<String> {
     if word == "-" { program::read_stdin_text(MAX_ANSWER as u64) } else { Ok(word.to_owned()) }
 }
 
-/// `id=value` for each question of a batch; an id that comes again adds to its list.
+/// Reads `id=value` for each question of a batch; a repeated id adds to its list.
 fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
     let keys: Vec<(String, Kind)> = question.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
     let mut map = Map::new();
     for word in words {
-        // The longest id that fits: an id may hold `=` itself.
+        // An id may contain `=`, so the longest id that fits is taken.
         let fits = |key: &str| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
         let found = keys.iter().filter(|(key, _)| fits(key).is_some()).max_by_key(|(key, _)| key.len());
         let Some((key, kind)) = found else {
             let shown = text::excerpt(word, 40);
-            return Err(Error::usage(format!("`{shown}` answers none of the questions"), how_to_answer(question)));
+            return Err(Error::usage(format!("`{shown}` does not answer any of the questions"), how_to_answer(question)));
         };
         let value = Value::String(value_of(fits(key).unwrap_or_default())?);
         match map.get_mut(key) {
@@ -76,7 +76,7 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
             Some(earlier) if *kind == Kind::MultiChoice => *earlier = Value::Array(vec![earlier.take(), value]),
             Some(_) => {
                 let shown = text::excerpt(key, 40);
-                return Err(Error::usage(format!("`{shown}` is answered twice"), "give one value for it"));
+                return Err(Error::usage(format!("`{shown}` is given twice"), "give one value for it"));
             }
         }
     }
@@ -102,17 +102,17 @@ pub fn how_to_answer(question: &Question) -> String {
     }
 }
 
-/// An answer that comes as JSON: a plain value, or what AskUserQuestion gave back.
+/// Reads an answer from JSON: a plain value, or a result of AskUserQuestion.
 pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> Result<Answer> {
     let bad =
         |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
-    let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is no UTF-8 (byte {})", e.valid_up_to())))?;
+    let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is not valid UTF-8 (byte {})", e.valid_up_to())))?;
     if !json.trim_start().starts_with('{') {
-        let value: Value = serde_json::from_str(json).map_err(|e| bad(format!("is no JSON: {e}")))?;
+        let value: Value = serde_json::from_str(json).map_err(|e| bad(format!("is not valid JSON: {e}")))?;
         let value = AnswerValue::from_json(value).map_err(|e| bad(e.into()))?;
         return Ok(Answer::value(value, by, channel));
     }
-    // Read as a document, so that a field that comes twice and endless nesting are refused here too.
+    // A document refuses duplicate fields and deep nesting.
     let document = Document::<HashMap<String, Value>>::parse(bytes)?;
     if let Some(answers) = document.field("answers").filter(|a| a.trim_start().starts_with('{')) {
         return ask_user::from_result(question, &document, answers, by, channel);
@@ -121,7 +121,7 @@ pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> 
     Ok(Answer::value(AnswerValue::Batch(map), by, channel))
 }
 
-/// What was decided, in a few words.
+/// The answer in a few words.
 #[must_use]
 pub fn in_words(reply: &Answer) -> String {
     match (&reply.outcome, &reply.value) {

@@ -1,7 +1,7 @@
 //! Claude Code's AskUserQuestion: its input from a question, and an answer from its result.
 //!
-//! The tool takes 1 to 4 questions of 2 to 4 options each, and always lets the user type something else. What does not fit is
-//! said in the question's text; an option's label is its key, so that what comes back is the answer's value.
+//! The tool takes 1 to 4 questions of 2 to 4 options each, and always lets the user type something else. Further options are listed in
+//! the question's text. An option's label is its key, so that the tool returns the value of the answer.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,9 @@ use crate::text::excerpt;
 pub const MAX_QUESTIONS: usize = 4;
 const MAX_OPTIONS: usize = 4;
 
-/// Stands for "type it under Other" where a question has too few options of its own.
+/// A filler option for a question with fewer than two options: the user types the answer under Other.
 const WRITE: &str = "Write an answer";
-/// Stands for a refusal.
+/// A filler option that declines to answer.
 const DECLINE: &str = "Decline to answer";
 
 /// The tool's input.
@@ -91,7 +91,7 @@ pub fn from_result(
     let part = &parts[0];
     let given = lookup(&answers, part, "").or_else(|| answers.values().next().filter(|_| answers.len() == 1));
     let given = given.ok_or_else(|| {
-        Error::invalid("answers", "does not hold this question", "send the result of: ask-answer show ID --format ask-user-question")
+        Error::invalid("answers", "does not contain this question", "send the result of: ask-answer show ID --format ask-user-question")
     })?;
     check_written(part, given)?;
     if given == DECLINE && part.options.get(DECLINE).is_none() {
@@ -101,7 +101,7 @@ pub fn from_result(
     Ok(Answer { note, ..Answer::value(value, by, channel) })
 }
 
-/// The tool keys by the question's text, to which we may have added the options that did not fit.
+/// The tool's keys are the questions' texts, to which further options may have been added.
 fn lookup<'a>(map: &'a Map<String, Value>, part: &Part, key: &str) -> Option<&'a Value> {
     let extended = format!("{}\n", part.question);
     let fits = |k: &str| k == part.question || (!key.is_empty() && k == key) || k.starts_with(&extended);

@@ -10,10 +10,10 @@ use crate::mailbox::documents::answer::MAX_ANSWER;
 use crate::surface::program;
 use crate::text;
 
-/// What lies below this line is not part of the answer.
+/// The line above which the answer is written.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Text that was written, in a file that stays until it is safe elsewhere.
+/// The text that the user wrote, in a file that is removed when the draft is dropped.
 #[derive(Debug)]
 pub struct Draft {
     /// The text.
@@ -22,7 +22,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Keeps the text where it is, for an error's sake, and says where.
+    /// Keeps the file, and returns its path.
     #[must_use]
     pub fn keep(self) -> Option<PathBuf> {
         self.file.keep().ok()
@@ -39,26 +39,30 @@ pub fn write(below: &str, suffix: &str) -> Result<Draft> {
         .tempfile()
         .io("write in", &folder)?;
     let shown = text::printable(below);
-    write!(file, "\n{SCISSORS}\nWrite the answer above; this line and all below it are left out.\n\n{shown}").io("write in", &folder)?;
+    write!(
+        file,
+        "\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
+    )
+    .io("write in", &folder)?;
     let file = file.into_temp_path();
     let editor = program::env("VISUAL").or_else(|| program::env("EDITOR")).unwrap_or_else(|| "vi".into());
-    // Through a shell, as everywhere: $EDITOR may hold arguments.
+    // $EDITOR may contain arguments, so a shell runs it.
     let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&file).status();
     if !status.io("run the editor on", &file)?.success() {
         return Err(Error::failed(
-            format!("the editor `{}` failed; nothing was answered", text::excerpt(&editor, 60)),
+            format!("the editor `{}` failed; no answer was sent", text::excerpt(&editor, 60)),
             "choose one with $EDITOR, or answer on the command line",
         ));
     }
     let bytes = program::read_input(&file, MAX_ANSWER as u64)?;
-    let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is no UTF-8", "save it as UTF-8"))?;
+    let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;
     let text = match all.find(SCISSORS) {
         Some(n) => &all[..n],
         None => &all,
     };
     let text = text.trim_matches(['\n', '\r']).to_owned();
     if text.trim().is_empty() {
-        return Err(Error::failed("nothing was written, so nothing was answered", "write the answer above the line, and save"));
+        return Err(Error::failed("the answer is empty, so nothing was sent", "write the answer above the line, and save"));
     }
     Ok(Draft { text, file })
 }

@@ -1,4 +1,4 @@
-//! Documents as words for people. Whoever prints them takes out what could drive a terminal.
+//! Questions as text for people. The caller removes control characters before printing it.
 
 use std::fmt::Write;
 
@@ -9,19 +9,19 @@ use crate::surface::terminal::columns::{padded, width};
 use crate::text::{excerpt, one_line};
 use crate::time::{self, Time};
 
-/// How long ago a question was asked.
+/// The time since a question was asked.
 #[must_use]
 pub fn age(question: &Question) -> String {
     question.asked_at().map_or_else(|| "-".into(), |at| time::human(time::since(at)))
 }
 
-/// Whether the wait the asker set has ended.
+/// Whether the question's timeout is over.
 #[must_use]
 pub fn is_overdue(question: &Question, now: Time) -> bool {
     question.expires_at.is_some_and(|at| at <= now)
 }
 
-/// One line: overdue and priority marks and the title.
+/// One line: the title, with marks for overdue, priority and several questions.
 #[must_use]
 pub fn headline(question: &Question) -> String {
     let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
@@ -30,7 +30,7 @@ pub fn headline(question: &Question) -> String {
     format!("{overdue}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
-/// What a kind of answer is called when one is asked for.
+/// The kind of answer, in words.
 #[must_use]
 pub fn kind(part: &Part) -> &'static str {
     match (part.kind(), part.free_text == Some(false)) {
@@ -64,7 +64,7 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
     out
 }
 
-/// Who asks, since when, until when, and what else there is to know.
+/// The asker, the times, and the context of a question.
 #[must_use]
 pub fn about(question: &Question) -> String {
     let mut out = String::new();
@@ -73,7 +73,7 @@ pub fn about(question: &Question) -> String {
     if let Some(at) = question.expires_at {
         let then = match (question.on_expiry(), &question.default) {
             (crate::mailbox::documents::question::OnExpiry::Default, Some(default)) => {
-                format!("then `{}` applies", excerpt(&default.to_text(), 60))
+                format!("then the default `{}` applies", excerpt(&default.to_text(), 60))
             }
             (crate::mailbox::documents::question::OnExpiry::Cancel, _) => "then it is cancelled".into(),
             _ => "then it stays open".into(),
@@ -99,7 +99,7 @@ pub fn about(question: &Question) -> String {
     out
 }
 
-/// Everything there is to say of a round.
+/// A round with its question, its state and its answers.
 #[must_use]
 pub fn round(found: &Round) -> String {
     let question = &found.document.typed;
@@ -142,10 +142,10 @@ pub fn state(found: &Round) -> String {
             let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
             format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
         }
-        (None, Folder::Pending) => "waits for an answer".into(),
-        (None, Folder::Answered) => "answered; no run has taken it up yet".into(),
-        (None, Folder::Running) => "answered; a run has it".into(),
-        (None, Folder::Parked) => "answered; all runs failed, it is parked".into(),
+        (None, Folder::Pending) => "waiting for an answer".into(),
+        (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
+        (None, Folder::Running) => "answered; a run has claimed it".into(),
+        (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
         (None, folder) => folder.name().into(),
     }
 }

@@ -1,4 +1,4 @@
-//! `ask-post --wait`: the answer inline, where it comes in time.
+//! `ask-post --wait`: waits for the answer and takes it over if it comes in time.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::mailbox::Folder;
 /// The right to an answer, taken before its question is posted.
 #[cfg(feature = "relaunch")]
 pub type Waiter = crate::run::claim::inline::Waiter;
-/// Without the `relaunch` feature nothing can be claimed, and nobody waits.
+/// Without the `relaunch` feature nothing can be claimed, so there is no waiter.
 #[cfg(not(feature = "relaunch"))]
 #[derive(Debug)]
 pub enum Waiter {}
 
-/// Keeps every watcher from the answer that is about to be asked for.
+/// Keeps every watcher from claiming the answer to the question that is about to be posted.
 ///
 /// # Errors
-/// [`Error::Conflict`] where somebody waits already.
+/// [`Error::Conflict`] where another process waits already.
 #[cfg(feature = "relaunch")]
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
     crate::run::claim::inline::begin(mailbox, workflow)
@@ -31,12 +31,13 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
 pub fn begin(_mailbox: &Mailbox, _workflow: &WorkflowId) -> Result<Waiter> {
     Err(Error::failed(
         "this ask-post was built without `relaunch`, so it cannot wait",
-        "leave out --wait: the answer comes to the next process",
+        "leave out --wait: the answer then reaches the next process",
     ))
 }
 
-/// Waits for the answer of `round`, claims it so that nothing relaunches, and hands it over. `None`: it did not come in time,
-/// and the question stays. Only once `hand_over` has succeeded is the round delivered; if we die before, a watcher relaunches.
+/// Waits for the answer of `round`, claims it so that no agent is relaunched, and hands it over. Returns `None` if the answer does not come
+/// in time; the question then stays pending. The round is delivered once `hand_over` has succeeded. If this process is killed before
+/// that, a watcher relaunches the agent.
 ///
 /// # Errors
 /// [`Error::Conflict`] where the round ended without an answer.
@@ -76,7 +77,7 @@ fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Option<T>> {
     let Ok(document) = read::document(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
     let how = document.typed.closed.map_or("closed", |c| c.state.word());
     Err(Error::conflict(
-        format!("the question of {} was {how}; nobody will answer", round.workflow),
-        "go on without the answer, or ask again",
+        format!("the question of {} was {how}; there will be no answer", round.workflow),
+        "continue without the answer, or ask again",
     ))
 }

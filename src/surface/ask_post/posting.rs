@@ -34,12 +34,12 @@ pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() ->
     };
     let question = &document.typed;
     if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
-        return Err(Error::invalid("answer", "is there before the question was posted", "leave out answer, closed and late_answers"));
+        return Err(Error::invalid("answer", "is set before the question is posted", "leave out answer, closed and late_answers"));
     }
     Ok(document)
 }
 
-/// A document that does not say itself whose it is, or that nobody can read.
+/// Reads a document without a workflow id, with another one, or that is not valid.
 fn with_owner(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
     let mut document = Document::<Unowned>::parse(bytes)?;
     let id = match (given, document.typed.workflow_id.take()) {
@@ -59,7 +59,7 @@ pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
     let text = document::utf8(bytes)?;
     check_depth(text)?;
     let items: Vec<Box<RawValue>> =
-        serde_json::from_str(text).map_err(|e| Error::invalid("file", format!("is no JSON array: {e}"), fix))?;
+        serde_json::from_str(text).map_err(|e| Error::invalid("file", format!("is not a JSON array: {e}"), fix))?;
     match items.len() {
         0 => Err(Error::invalid("file", "is an empty array", fix)),
         n if n > MAX_DOCUMENTS => Err(Error::invalid("file", format!("holds {n} questions, the limit is {MAX_DOCUMENTS}"), "split it")),
@@ -67,12 +67,12 @@ pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
     }
 }
 
-/// Fills in what the environment tells of the asker, where the question does not say it.
+/// Fills in what the environment says about the asker, where the question does not.
 pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     let absent = |value: &Option<PathBuf>| value.is_none();
     if question.session_id.is_none() {
         let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));
-        // Only a hint for resuming: something that is no session id is passed over.
+        // The session is only a hint for resuming: a value that is not a session id is ignored.
         question.session_id = session.and_then(|id| id.parse().ok());
     }
     if absent(&question.cwd) {
@@ -100,11 +100,11 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     }
 }
 
-/// A question whose checkpoint cannot be read would relaunch an agent that knows nothing.
+/// Refuses a checkpoint that cannot be read: the relaunched agent would not know its state.
 fn check_checkpoint(path: &Path, workflow: &WorkflowId) -> Result<()> {
     match store::read_for(path, workflow) {
         Err(e) if e.is_missing_file() => Err(Error::not_found(
-            format!("there is no checkpoint at {}", path.display()),
+            format!("the checkpoint {} does not exist", path.display()),
             format!("save it first: checkpoint save {workflow} < FILE"),
         )),
         other => other.map(drop),

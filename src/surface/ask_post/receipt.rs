@@ -10,7 +10,7 @@ use crate::surface::args::common::Common;
 use crate::surface::program;
 use crate::text;
 
-/// The receipt: `QUESTION_POSTED:ID`.
+/// Prints the receipt: `QUESTION_POSTED:ID`.
 pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()> {
     if !common.json {
         return program::print(&format!("QUESTION_POSTED:{}\n", receipt.round.workflow));
@@ -20,7 +20,7 @@ pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()
     }))
 }
 
-/// The answer came in time: its bare value, and nothing else, on standard output. Gives the exit status.
+/// Prints an answer that came in time, as its bare value. Returns the exit status.
 pub fn hand_over(common: &Common, receipt: &Receipt, answer: &Answer) -> Result<u8> {
     let declined = answer.outcome == Outcome::Declined;
     if common.json {
@@ -37,7 +37,7 @@ pub fn hand_over(common: &Common, receipt: &Receipt, answer: &Answer) -> Result<
     Ok(if declined { 4 } else { 0 })
 }
 
-/// Of many questions, the `n`th (from zero) was refused.
+/// Prints that question `n` of many, counted from 0, was refused.
 pub fn refuse(common: &Common, n: usize, e: &Error) -> Result<()> {
     program::say(&format!("error: [{n}]: {}\nhint: {}\n", program::message(e), text::one_line(&e.hint())));
     if !common.json {

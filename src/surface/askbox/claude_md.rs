@@ -7,13 +7,13 @@ pub const SECTION: &str = "\
 | Keyword             | Action |
 | ------------------- | ------ |
 | _spawn_ `{f}.md`    | Run `relaunch spawn {f}.md`. Its output is the sub-agent's reply. |
-| _ask_ \"{q}\"         | Run `ask-post \"{q}\"` (options: `-o KEY=DESCRIPTION`), then end your turn: you are resumed with the answer. |
+| _ask_ \"{q}\"         | Run `ask-post \"{q}\"` (options: `-o KEY=DESCRIPTION`), then end your turn. You are resumed with the answer. |
 | _terminate_ \"{msg}\" | Stop immediately and reply exactly \"{msg}\". |
 
-- A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that somebody below waits for the user. End your turn with that
-  line. Do not poll: you are resumed, once, with the sub-agent's reply, and go on from there.
-- `relaunch spawn --background {f}.md` prints the ID at once; start several, then end your turn: you are resumed when all are done.
+- A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that a sub-agent, or one below it, waits for the user. End your
+  turn with that line and do not poll. You are resumed once, with the sub-agent's reply, and continue from there.
+- `relaunch spawn --background {f}.md` prints the ID at once. Start several, then end your turn. You are resumed when all are done.
 - `relaunch spawn --agent NAME {f}.md` runs one of the agents that `askbox agents list` shows.
-- `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` where there is none yet.
-- A line such as `parked (ID): why` with exit status 1 means that there will be no reply by itself.
+- `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` if there is none yet.
+- A line such as `parked (ID): why` with exit status 1 means that there will be no reply unless the user acts.
 ";

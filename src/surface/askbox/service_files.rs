@@ -34,7 +34,7 @@ impl Service {
             .map_err(|e| Error::failed(format!("cannot find this program itself: {e}"), "call it by its full path"))?;
         let relaunch = ours.with_file_name("relaunch");
         if !relaunch.is_file() {
-            return Err(Error::failed(format!("there is no {}", relaunch.display()), "install relaunch beside askbox"));
+            return Err(Error::failed(format!("{} does not exist", relaunch.display()), "install relaunch beside askbox"));
         }
         let absolute = |name: &str| program::env(name).and_then(|p| std::path::absolute(p).ok());
         Ok(Self {
@@ -68,20 +68,20 @@ Documentation=man:relaunch(1)
 
 [Service]
 Type=notify
-# A first look around a large mailbox on a cold disk takes its time.
+# The first scan of a large mailbox on a slow disk may take minutes.
 TimeoutStartSec=5min
 ExecStart={program} watch
 {environment}
 Restart=on-failure
 RestartSec=5
-# A wrong configuration does not become right by starting again.
+# Wrong arguments or an invalid configuration do not become right by a restart.
 RestartPreventExitStatus=2 5
-# Runs outlive the watcher: it alone is ended, and the next one finds them.
+# Only the watcher is ended: runs go on, and the next watcher finds them.
 KillMode=process
-# One agent that takes too much memory does not take the others along.
+# If the kernel kills one agent for its memory use, the others go on.
 OOMPolicy=continue
 
-# What no agent needs. Nothing more: it works with the rights of its user, and builds, containers and debuggers must go on working.
+# Restrictions that no agent notices. There are no others: agents need their user's rights for builds, containers and debuggers.
 NoNewPrivileges=yes
 RestrictSUIDSGID=yes
 RestrictRealtime=yes
@@ -139,20 +139,26 @@ WantedBy=default.target
 }
 
 fn no_text(what: &str) -> Error {
-    Error::failed(format!("the path of {what} is no UTF-8"), "install it under another path")
+    Error::failed(format!("the path of {what} is not valid UTF-8"), "install it under another path")
 }
 
 /// One word in systemd's syntax: quoted, with `%` and escapes disarmed.
 fn systemd_word(text: &str) -> Result<String> {
     if text.chars().any(char::is_control) {
-        return Err(Error::failed("a path or variable for the service holds a control character", "clean $PATH and the paths"));
+        return Err(Error::failed(
+            "a path or variable for the service contains a control character",
+            "remove it from $PATH or from the path",
+        ));
     }
     Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")))
 }
 
 fn xml(text: &str) -> Result<String> {
     if text.chars().any(char::is_control) {
-        return Err(Error::failed("a path or variable for the service holds a control character", "clean $PATH and the paths"));
+        return Err(Error::failed(
+            "a path or variable for the service contains a control character",
+            "remove it from $PATH or from the path",
+        ));
     }
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
@@ -176,14 +182,14 @@ pub fn write(force: bool) -> Result<()> {
         disk::replace(&path, text.as_bytes())?;
     } else if disk::create(&path, text.as_bytes())? == Placed::NameExists && std::fs::read(&path).io("read", &path)? != text.as_bytes() {
         return Err(Error::conflict(
-            format!("{} exists and is another one; it was left as it is", path.display()),
+            format!("{} exists with another content; it was not changed", path.display()),
             "replace it: askbox init --service --force",
         ));
     }
     program::print_value(&path.display().to_string())?;
-    program::say(&format!("start it with: {start}\n"));
+    program::say(&format!("start the service with: {start}\n"));
     if !cfg!(target_os = "macos") {
-        program::say("let it run while you are logged out with: loginctl enable-linger\n");
+        program::say("keep it running while you are logged out with: loginctl enable-linger\n");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `askbox tree`: every workflow under its parent, for people and for programs; kept up to date where that is wanted.
+//! `askbox tree`: every workflow under its parent, once or kept up to date.
 
 use crate::chain::forest::{self, Node, Which};
 use crate::error::{Error, Result};
@@ -13,11 +13,11 @@ use crate::surface::terminal::live_view::{self, Picture};
 use crate::surface::terminal::{columns, screen};
 use crate::{text, time};
 
-/// Levels that are drawn; what lies deeper says how deep.
+/// The levels that are drawn; a deeper workflow shows its level as a number.
 const LEVELS: usize = 24;
-/// Of a question, a result or a reason, in characters.
+/// The most characters that are shown of a question, a result or a reason.
 const EXCERPT: usize = 80;
-/// What is said of a workflow stands behind its id if so many columns are left, else below it.
+/// The columns that must be left behind an id for its details; with fewer, they stand on the next line.
 const ROOM: usize = 24;
 
 struct Forest<'a> {
@@ -96,7 +96,7 @@ impl Picture for Forest<'_> {
     }
 }
 
-/// Where it stands, in one word: how it ended, as its parent is told, or what it waits for.
+/// The state in one word; for a workflow that has ended, how it ended.
 fn word(node: &Node) -> &'static str {
     node.outcome.map_or_else(|| node.status.state.word(), |end| end.word())
 }
@@ -105,18 +105,18 @@ fn cut(line: &str, columns: Option<usize>) -> String {
     columns.map_or_else(|| line.to_owned(), |columns| columns::cut(line, columns))
 }
 
-/// What there is to say of it: the reply, the question, what it does, why.
+/// The details of a workflow: its reply, its question, what it does, or why it stopped.
 fn said(node: &Node) -> String {
     let status = &node.status;
     let (question, why) = (text::excerpt(&status.question, EXCERPT), text::excerpt(status.why.as_deref().unwrap_or_default(), EXCERPT));
     let said = match (&status.live, node.outcome, status.state) {
-        _ if node.in_ring => format!("(the files say that it is its own ancestor) {question}"),
+        _ if node.in_ring => format!("(recorded as its own ancestor) {question}"),
         (Some(live), ..) if status.state == Standing::Running => {
             let took = if live.turns > 0 { format!(", {}", table::took(live)) } else { String::new() };
             format!("{}{took}: {question}", live.words)
         }
         (_, Some(End::Finished), _) => text::excerpt(status.result.as_deref().unwrap_or_default(), EXCERPT),
-        // Whom it waits for stands below it.
+        // The workflows that it waits for are drawn below it.
         (.., Standing::Awaiting) => question,
         _ if why.is_empty() => question,
         _ => format!("{question} ({why})"),
@@ -124,7 +124,7 @@ fn said(node: &Node) -> String {
     said.trim().to_owned()
 }
 
-/// What is drawn before an id, and before what is said below it.
+/// What is drawn before an id, and before the line of details below it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Branch {
     own: String,
@@ -134,7 +134,7 @@ struct Branch {
 fn branches(nodes: &[Node]) -> Vec<Branch> {
     let depths: Vec<usize> = nodes.iter().map(|n| n.depth).collect();
     let mut drawn = vec![Branch::default(); nodes.len()];
-    // From below: for every level, whether one more comes there under the same parent.
+    // From the last line up: for every level, whether a sibling follows.
     let mut more: Vec<bool> = Vec::new();
     for (n, depth) in depths.iter().copied().enumerate().rev() {
         let has_children = depths.get(n + 1).is_some_and(|next| *next > depth);

@@ -98,7 +98,7 @@ fn named_or_current(id: Option<WorkflowId>, command: &str) -> Result<WorkflowId>
 
 fn missing(e: Error, path: &Path) -> Error {
     if e.is_missing_file() {
-        return Error::not_found(format!("there is no checkpoint at {}", path.display()), "see which there are: checkpoint list");
+        return Error::not_found(format!("the checkpoint {} does not exist", path.display()), "see the checkpoints: checkpoint list");
     }
     e
 }

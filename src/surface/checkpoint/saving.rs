@@ -10,13 +10,13 @@ use crate::mailbox::documents::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
 use crate::surface::args::checkpoint_args::Save;
 use crate::surface::program;
 
-/// The flags, on top of a file or standard input where there are no flags.
+/// Reads the checkpoint to save: the flags override the fields of `--file`; without flags and file, standard input is read.
 pub fn content(save: &Save) -> Result<Vec<u8>> {
     let mut base = match &save.file {
         Some(file) => program::read_input(file, MAX_CHECKPOINT)?,
         None if save.has_fields() => b"{}".to_vec(),
         None if std::io::stdin().is_terminal() => {
-            return Err(Error::usage("nothing to save", "pipe JSON in, name a --file, or say where you are: --step NAME"));
+            return Err(Error::usage("nothing to save", "send JSON on standard input, or use --file FILE or --step NAME"));
         }
         None => program::read_input(Path::new("-"), MAX_CHECKPOINT)?,
     };
@@ -32,7 +32,7 @@ pub fn content(save: &Save) -> Result<Vec<u8>> {
         fields.completed_steps.extend(save.completed.iter().cloned());
         fields.pending_steps.extend(save.pending.iter().cloned());
         put(&save.file_ref, &mut fields.files);
-        // The next process may run elsewhere.
+        // The next process may run in another folder.
         for value in fields.files.values_mut() {
             if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
                 *value = absolute.display().to_string().into();

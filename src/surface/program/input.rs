@@ -5,7 +5,10 @@ use std::path::Path;
 
 use crate::error::{Error, IoContext, Result};
 
-/// Reads what the user named: a file, a pipe, or `-` for standard input; never more than `limit` bytes.
+/// Reads a file, or standard input for `-`.
+///
+/// # Errors
+/// [`Error::Invalid`] where it is longer than `limit` bytes.
 pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut read = |source: &mut dyn Read| source.take(limit + 1).read_to_end(&mut bytes).io("read", path);
@@ -15,13 +18,13 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
         read(&mut std::fs::File::open(path).map_err(|e| missing_input(path, e))?)?;
     }
     if bytes.len() as u64 > limit {
-        let fix = "shorten it, or put the bulk into a file of its own and name its path";
+        let fix = "shorten it, or save the bulk in a file and give its path";
         return Err(in_input(path, Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix)));
     }
     Ok(bytes)
 }
 
-/// Names the input in an error about what it holds.
+/// Names the input in an error about its content.
 #[must_use]
 pub fn in_input(path: &Path, error: Error) -> Error {
     error.in_file(if path == Path::new("-") { Path::new("standard input") } else { path })
@@ -29,7 +32,7 @@ pub fn in_input(path: &Path, error: Error) -> Error {
 
 fn missing_input(path: &Path, source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::NotFound {
-        return Error::not_found(format!("there is no file {}", path.display()), "check the path; `-` reads standard input");
+        return Error::not_found(format!("the file {} does not exist", path.display()), "check the path; `-` reads standard input");
     }
     Error::Io { action: "open", path: path.to_path_buf(), source }
 }
@@ -38,7 +41,7 @@ fn missing_input(path: &Path, source: io::Error) -> Error {
 pub fn read_stdin_text(limit: u64) -> Result<String> {
     let bytes = read_input(Path::new("-"), limit)?;
     let mut text = String::from_utf8(bytes).map_err(|e| {
-        let problem = format!("is no UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
         in_input(Path::new("-"), Error::invalid("text", problem, "send text in UTF-8"))
     })?;
     if text.ends_with('\n') {

@@ -89,7 +89,7 @@ fn doctor_reports_nothing_where_no_mailbox_exists() {
     world.sh("chmod +x agent && mkdir -p .config/askbox");
     configure(&world, "");
     let out = world.sh("askbox doctor");
-    assert!(out.contains("There is no mailbox yet") && out.contains("Nothing is to be mended"), "{out}");
+    assert!(out.contains("There is no mailbox yet") && out.contains("No problems found"), "{out}");
     assert!(!world.mailbox().exists(), "the doctor made a mailbox");
 }
 
@@ -425,7 +425,7 @@ fn a_quarantined_file_can_be_edited_and_put_back() {
     askbox::mailbox::transitions::intake::take_in(&mailbox, "w.json").unwrap();
     let mend = finds(&world, "quarantined", "quarantine/w.json");
     let problem = findings(&world)[0]["problem"].as_str().unwrap().to_owned();
-    assert!(problem.contains("ends in the middle of the JSON") && problem.contains("to give it up: rm -f"), "{problem}");
+    assert!(problem.contains("ends in the middle of the JSON") && problem.contains("to discard it: rm -f"), "{problem}");
     let editor = editor(&world, r#"{"question":"Whole?","workflow_id":"w"}"#);
     world.sh(&(editor + &mend));
     assert_eq!(findings(&world), [] as [Value; 0]);

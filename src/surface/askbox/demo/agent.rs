@@ -1,6 +1,7 @@
-//! The demo's agent: a script instead of a model, behind the protocol that askbox speaks with claude. It is launched with
-//! claude's arguments, takes user messages on standard input, says and does what the script says, and ends when its input ends.
-//! Its tools are real: each command runs in a shell.
+//! The demo's agent: a script instead of a model, with the protocol that askbox speaks with claude.
+//!
+//! The agent is launched with claude's arguments, reads user messages from standard input, follows the script, and exits when its input
+//! ends. Its commands run in a real shell.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
@@ -23,7 +24,7 @@ pub fn is_called(args: &[OsString]) -> bool {
     args.len() > 1 && args.last().is_some_and(|last| last == WORD) && (args[1] == "-p" || args.len() == 2)
 }
 
-/// Is the agent, until its input ends.
+/// Runs the agent until its input ends.
 #[must_use]
 pub fn run(args: &[OsString]) -> u8 {
     let option = |name: &str| args.iter().filter_map(|a| a.to_str()?.strip_prefix(name)).next_back().map(str::to_owned);
@@ -37,7 +38,7 @@ pub fn run(args: &[OsString]) -> u8 {
             return 1;
         };
         if message["type"] == "user" && agent.turn(&message).is_err() {
-            // Nobody listens any more.
+            // The reader of the output is gone.
             return 1;
         }
     }

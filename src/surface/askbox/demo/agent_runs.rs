@@ -22,7 +22,7 @@ use crate::time;
 /// How long the relaunched agent may take.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Run 1: nobody relaunches it; it is started as a user would start it.
+/// The first run, started as a user would start it.
 pub(super) fn first_run(stage: &Stage) -> Result<()> {
     let session = SessionId::generate();
     let call = Invocation::start(&stage.agent, &stage.work(), &session.to_string()).extra_args([agent::WORD]);
@@ -55,7 +55,7 @@ pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()
     let deadline = Instant::now() + TIME_LIMIT;
     let mut seen = 0;
     loop {
-        // Looked at before the events: what led to the end is then surely read.
+        // The status is read before the events, so that no event before the end is missed.
         let status = status::of(mailbox, &round.workflow)?;
         let log = folder.join("events.jsonl");
         let events = match std::fs::read_to_string(&log) {
@@ -64,7 +64,8 @@ pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()
         };
         let whole = events.rfind('\n').map_or(0, |at| at + 1);
         for line in events[seen..whole].lines() {
-            let read = serde_json::from_str(line).map_err(|e| Error::failed(format!("no event: {e}"), "report this"))?;
+            let read = serde_json::from_str(line)
+                .map_err(|e| Error::failed(format!("a line of events.jsonl is not an event: {e}"), "report this"))?;
             event(&read)?;
         }
         seen = whole;

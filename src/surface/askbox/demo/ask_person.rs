@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, read};
 
-/// Puts the question to the user; `None` is a refusal.
+/// Asks the question; returns `None` if the person declines.
 pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<String>> {
     const OWN: &str = "your own words";
     const DECLINE: &str = "decline to answer";
@@ -15,16 +15,16 @@ pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Str
     rows.extend([OWN.to_owned(), DECLINE.to_owned()]);
     let failed = |e: InquireError| match e {
         InquireError::OperationCanceled | InquireError::OperationInterrupted => {
-            Error::failed("the demo was left without an answer", "start again: askbox demo, or let it answer: askbox demo --auto")
+            Error::failed("the demo got no answer", "start again with: askbox demo; or let it answer automatically: askbox demo --auto")
         }
-        e => Error::failed(format!("the terminal failed: {e}"), "let the demo answer by itself: askbox demo --auto"),
+        e => Error::failed(format!("cannot ask on this terminal: {e}"), "let the demo answer automatically: askbox demo --auto"),
     };
     let chosen = Select::new(&question.question, rows).raw_prompt().map_err(failed)?;
     match question.options.0.get(chosen.index) {
         Some(choice) => Ok(Some(choice.key.clone())),
         None if chosen.value == DECLINE => Ok(None),
         None => {
-            let required = inquire::validator::ValueRequiredValidator::new("write something, or leave with esc");
+            let required = inquire::validator::ValueRequiredValidator::new("write something, or cancel with esc");
             Text::new("Your answer:").with_validator(required).prompt().map(Some).map_err(failed)
         }
     }

@@ -16,7 +16,7 @@ pub(super) fn command(line: &str) -> Result<()> {
     print(&format!("   $ {line}\n"))
 }
 
-/// One event. What the agent types and sees is shown as it is, over several lines.
+/// Prints one event. The agent's commands and their output keep their lines.
 pub(super) fn event(event: &Event) -> Result<()> {
     let (mark, text) = match &event.kind {
         EventKind::ToolCall { name, input, .. } if name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
@@ -42,13 +42,13 @@ pub(super) fn print(words: &str) -> Result<()> {
 
 pub(super) fn what_next() -> Result<()> {
     print(
-        "\nThat was all of it. Next, with an agent of your own:\n\n\
-         \x20  $ cargo install --path .            put the five programs on your PATH\n\
-         \x20  $ askbox init                       write a configuration with every key explained\n\
-         \x20  $ relaunch watch                    the service, beside whatever you do\n\
-         \x20  $ claude -p 'Do … . If you need a decision of mine: checkpoint save, ask-post, end your turn.' \\\n\
+        "\nThis is the end of the demo. Next, with your own agent:\n\n\
+         \x20  $ cargo install --path .            install the five programs\n\
+         \x20  $ askbox init                       write a configuration file with every key explained\n\
+         \x20  $ relaunch watch                    run the watcher, in a terminal of its own\n\
+         \x20  $ claude -p 'Do … . If you need a decision from me: checkpoint save, ask-post, end your turn.' \\\n\
          \x20      --allowedTools 'Bash(ask-post:*)' 'Bash(checkpoint:*)'\n\
-         \x20  $ ask-answer                        the inbox\n\
-         \x20  $ askbox doctor                     is everything in order?\n",
+         \x20  $ ask-answer                        answer pending questions\n\
+         \x20  $ askbox doctor                     find problems\n",
     )
 }

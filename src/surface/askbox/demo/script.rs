@@ -29,7 +29,7 @@ const BEGIN: [Step; 5] = [
         "cp guide.md guide.md.bak
 printf '## Retries\\n\\nA failed request is tried again, three times at most.\\n' > proposed.md",
     ),
-    Step::Say("The draft is in proposed.md. It overlaps with a section that is there: the user must decide, and I cannot ask them."),
+    Step::Say("The draft is in proposed.md. It overlaps with an existing section. The user must decide, and I cannot ask them directly."),
     Step::Bash(
         "checkpoint save docs-42 --step review --completed draft --completed backup --pending apply \\
   --file-ref guide=guide.md --file-ref backup=guide.md.bak --file-ref proposed=proposed.md \\
@@ -39,11 +39,11 @@ printf '## Retries\\n\\nA failed request is tried again, three times at most.\\n
         "ask-post 'The new section Retries overlaps with Errors. How should we proceed?' -w docs-42 --asked-by demo-agent \\
   -o merge='Put the retries into Errors' -o separate='Keep two sections' -o link='Two sections, with a cross-reference'",
     ),
-    Step::Say("The question is posted, my state is saved: I end here. Nothing waits, nothing runs."),
+    Step::Say("The question is posted and my state is saved, so I exit. No process waits for the answer."),
 ];
 
 const GO_ON: [Step; 4] = [
-    Step::Say("I am a new process. All I know is the checkpoint and the answer."),
+    Step::Say("I am a new process. All that I know is the checkpoint and the answer."),
     Step::Bash("checkpoint show docs-42"),
     Step::Bash(
         "eval \"$(checkpoint env docs-42)\"

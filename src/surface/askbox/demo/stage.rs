@@ -1,4 +1,4 @@
-//! The demo's surroundings: the programs beside this one, a temporary folder, an environment that knows nothing of the user's.
+//! Where the demo runs: the programs beside this one, a temporary folder, and an environment without the user's settings.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Sets everything up. `pace` is the agent's pause between two steps, in milliseconds.
+    /// Creates the folder and its files. `pace` is the agent's pause between two steps, in milliseconds.
     pub fn new(pace: u64, guide: &str) -> Result<Self> {
         let agent = std::env::current_exe().io("find", "this program")?;
         let programs = agent.parent().unwrap_or(Path::new("/")).to_path_buf();
@@ -30,7 +30,7 @@ impl Stage {
             check(&programs.join(name), name)?;
         }
         let root = tempfile::Builder::new().prefix("askbox-demo-").tempdir().io("make a folder in", std::env::temp_dir())?.keep();
-        // By its real name, as the programs will print it.
+        // The programs print the canonical path.
         let root = root.canonicalize().io("find", &root)?;
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(programs.clone()).chain(std::env::split_paths(&inherited)))
@@ -73,7 +73,7 @@ impl Stage {
         self.root.join("config.toml")
     }
 
-    /// A command in this folder and environment. What of the user's environment speaks of runs and mailboxes is left out.
+    /// A command in this folder, without the user's variables about runs and mailboxes.
     #[must_use]
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -99,7 +99,7 @@ impl Stage {
     }
 }
 
-/// A program that is missing, or left there by another version, would make the demo another one than it says.
+/// Checks that a program exists beside this one, and has the same version.
 fn check(path: &Path, name: &str) -> Result<()> {
     let hint = "build all programs: cargo build --release, then: target/release/askbox demo; or: cargo install --path .";
     let output = match Command::new(path).arg("--version").output() {

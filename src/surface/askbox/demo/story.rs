@@ -18,20 +18,22 @@ use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal}
 use crate::surface::program;
 use crate::text;
 
-/// The agent's pause between two steps where somebody looks on, in milliseconds.
+/// The agent's pause between two steps, in milliseconds, where a person watches.
 const PACE: u64 = 500;
 
-/// Shows the whole job.
+/// Runs the demo.
 pub fn run(args: &Demo) -> Result<u8> {
-    let somebody = program::is_interactive() && !args.auto;
-    let stage = Stage::new(if somebody { PACE } else { 0 }, script::GUIDE)?;
-    let done = clean_up_on_signal(stage.root(), args.keep).and_then(|()| show(&stage, somebody));
+    let has_person = program::is_interactive() && !args.auto;
+    let stage = Stage::new(if has_person { PACE } else { 0 }, script::GUIDE)?;
+    let done = clean_up_on_signal(stage.root(), args.keep).and_then(|()| show(&stage, has_person));
     let root = stage.root().display();
     match &done {
-        Ok(()) if args.keep => print(&format!("\nEverything is left in {root}; look around with: export ASKBOX_DIR={root}/questions\n"))?,
+        Ok(()) if args.keep => {
+            print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
+        }
         Ok(()) => remove(stage.root())?,
-        // What failed is there to be looked at.
-        Err(_) => program::say(&format!("note: the demo's files are left in {root}\n")),
+        // After a failure, the files show what happened.
+        Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),
     }
     done.map(|()| 0)
 }
@@ -40,27 +42,28 @@ fn remove(root: &Path) -> Result<()> {
     std::fs::remove_dir_all(root).io("remove", root)
 }
 
-fn show(stage: &Stage, somebody: bool) -> Result<()> {
+fn show(stage: &Stage, has_person: bool) -> Result<()> {
     let workflow: WorkflowId = script::WORKFLOW.parse()?;
     print(&format!(
         "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
-         The programs are the real ones, in {}; only the agent is a script instead of a model.\n\
-         The mailbox of this demo: {}\n",
+         The programs are the real ones, from {}.\n\
+         Only the agent is a script instead of a model.\n\
+         The mailbox of this demo is {}.\n",
         stage.programs.display(),
         stage.mailbox().display()
     ))?;
 
-    heading(1, "An agent works, and needs a decision. Nobody is there to be asked.")?;
+    heading(1, "An agent works and needs a decision, but no person is there to ask.")?;
     command(&format!("claude -p '{}'", script::TASK))?;
     first_run(stage)?;
-    print("\n   The agent has ended. What is left of it are two files:\n\n")?;
+    print("\n   The agent has ended. It has left two files:\n\n")?;
     let mailbox = Mailbox::open(stage.mailbox())?;
     let round = round::round_of(&mailbox, &read::pending(&mailbox, &workflow)?.typed)?;
     for folder in [Folder::Pending, Folder::Checkpoints] {
         file(&mailbox.document(folder, &workflow))?;
     }
 
-    heading(2, "A watcher stands by. It is woken by the file system; waiting costs nothing.")?;
+    heading(2, "A watcher waits. The file system wakes it, so waiting costs nothing.")?;
     command("relaunch watch &")?;
     let watcher = Watcher::start(stage)?;
     watcher.until(|line| line.contains("  watching  "), Duration::from_secs(20))?;
@@ -68,34 +71,34 @@ fn show(stage: &Stage, somebody: bool) -> Result<()> {
     heading(3, "Minutes or days later, you answer.")?;
     run_program(stage, "ask-answer", &["list"])?;
     run_program(stage, "ask-answer", &["show", script::WORKFLOW])?;
-    let answer = if somebody { ask(&mailbox, &workflow)? } else { Some(script::AUTO.to_owned()) };
-    if !somebody {
-        print("   (the demo answers by itself)\n")?;
+    let answer = if has_person { ask(&mailbox, &workflow)? } else { Some(script::AUTO.to_owned()) };
+    if !has_person {
+        print("   (the demo answers automatically)\n")?;
     }
     match &answer {
         Some(answer) => run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?,
         None => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
     }
 
-    heading(4, "The watcher relaunches the agent, once: a new process, with checkpoint and answer.")?;
+    heading(4, "The watcher relaunches the agent once: a new process, with the checkpoint and the answer.")?;
     watcher.until(|line| line.contains("  launched  "), TIME_LIMIT)?;
     command(&format!("relaunch logs -f {}", script::WORKFLOW))?;
     follow_second_run(&mailbox, &round)?;
     watcher.end();
 
-    heading(5, "What is left")?;
+    heading(5, "What remains")?;
     print("   The agent's work:\n\n")?;
     file(&stage.work().join("guide.md"))?;
-    print("\n   The round, in the folder that is its state:\n\n")?;
+    print("\n   The question, now closed; the folder is its state:\n\n")?;
     command(&format!("ls {}", Folder::ALL[..5].iter().map(|f| f.name()).collect::<Vec<_>>().join(" ")))?;
     for folder in &Folder::ALL[..5] {
         for name in list::names(&mailbox, *folder)? {
             print(&format!("   {}/{name}\n", folder.name()))?;
         }
     }
-    print("\n   Its run:\n\n")?;
+    print("\n   The files of its run:\n\n")?;
     listing(&mailbox, &round)?;
-    print("\n   And who did what, when:\n\n")?;
+    print("\n   The audit log, which says who did what and when:\n\n")?;
     command("cat audit.jsonl")?;
     let audit = std::fs::read_to_string(mailbox.audit()).io("read", mailbox.audit())?;
     audit.lines().try_for_each(|line| print(&format!("   {line}\n")))?;

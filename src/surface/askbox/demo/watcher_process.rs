@@ -12,7 +12,7 @@ use crate::run::process::handle::ProcessHandle;
 use crate::surface::askbox::demo::narration::print;
 use crate::surface::askbox::demo::stage::Stage;
 
-/// The running watcher; it ends with the demo.
+/// The running watcher. Dropping it ends the process.
 pub(super) struct Watcher {
     child: Child,
     lines: Receiver<String>,
@@ -38,12 +38,12 @@ impl Watcher {
         Ok(Self { child, lines })
     }
 
-    /// Shows its lines until the one that is waited for.
+    /// Prints the watcher's log until a line fits.
     pub fn until(&self, is_it: impl Fn(&str) -> bool, limit: Duration) -> Result<()> {
         let deadline = Instant::now() + limit;
         loop {
             let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) else {
-                return Err(Error::failed("the watcher does not say what it should", "see its lines above"));
+                return Err(Error::failed("the watcher did not log what the demo expects", "see its log above"));
             };
             print(&format!("   {line}\n"))?;
             if is_it(&line) {
@@ -71,11 +71,11 @@ impl Drop for Watcher {
     }
 }
 
-/// A demo that is interrupted leaves nothing: the watcher gets the terminal's signal too, or notices that its mailbox is gone.
+/// Ends the watcher and removes the temporary folder when the demo is interrupted.
 pub(super) fn clean_up_on_signal(root: &Path, keep: bool) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|e| Error::failed(format!("cannot listen for signals: {e}"), "is the process limit reached?"))?;
+        .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
     let root = root.to_path_buf();
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {

@@ -5,6 +5,7 @@ use crate::mailbox::{Folder, list, workflows};
 use crate::surface::askbox::doctor::checkup::{Checkup, checkpoint_problem, edit, is_about_content, problem, word};
 use crate::surface::askbox::doctor::{quarantined, questions, runs};
 
+/// Checks every document.
 pub(super) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     for id in sorted(list::workflows(&mailbox, Folder::Pending)) {

@@ -1,4 +1,4 @@
-//! Folders and files as such: who owns them, who may write them, what does not belong there.
+//! Owners, modes, links and names of the mailbox's folders and files.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,6 +12,7 @@ use crate::mailbox::{Folder, quarantine};
 use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
 use crate::surface::askbox::doctor::leftovers;
 
+/// Checks the mailbox folder by folder.
 pub(super) fn look(checkup: &mut Checkup) {
     let root = checkup.root.clone();
     if root.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
@@ -37,12 +38,12 @@ pub(super) fn look(checkup: &mut Checkup) {
     }
 }
 
-/// A folder of the mailbox; tells whether it may be looked into.
+/// Checks a folder of the mailbox; returns whether its files can be checked.
 fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
     let mode = meta.permissions().mode() & 0o777;
-    // The programs' own judgement, and a command for each of its reasons.
+    // The check is the programs' own; each of its errors gets a command.
     match disk::check_folder(path) {
         Err(Error::NotFound { .. }) => return false,
         Err(error) if meta.is_symlink() => {
@@ -66,12 +67,12 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
             checkup.report(
                 "mode",
                 shown,
-                format!("you may not read, write and enter it (mode {mode:04o})"),
+                format!("you lack permission to read, write or enter it (mode {mode:04o})"),
                 format!("chmod u+rwx {}", word(path)),
             );
         }
         Ok(()) if is_root && mode & 0o077 != 0 => {
-            checkup.report("mode", shown, format!("others may look into it (mode {mode:04o})"), format!("chmod 700 {}", word(path)));
+            checkup.report("mode", shown, format!("other users may read it (mode {mode:04o})"), format!("chmod 700 {}", word(path)));
         }
         Ok(()) => {}
     }
@@ -82,7 +83,7 @@ fn chown(path: &Path) -> String {
     format!("sudo chown {} {}", rustix::process::geteuid().as_raw(), word(path))
 }
 
-/// A file as such; tells whether its content can be judged.
+/// Checks a file's type; returns whether its content can be checked.
 fn file(checkup: &mut Checkup, path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     let shown = checkup.shown(path);
@@ -98,13 +99,14 @@ fn file(checkup: &mut Checkup, path: &Path) -> bool {
     }
     if !meta.is_file() {
         let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
-        checkup.report("no_file", shown, "is no regular file", mend);
+        checkup.report("no_file", shown, "is not a regular file", mend);
         return false;
     }
-    judge(checkup, path, &meta)
+    owner_and_mode(checkup, path, &meta)
 }
 
-fn judge(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
+/// Checks a file's owner and mode; returns whether its content can be checked.
+fn owner_and_mode(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
     let (shown, mode) = (checkup.shown(path), meta.permissions().mode() & 0o777);
     let me = rustix::process::geteuid().as_raw();
     if meta.uid() != me && meta.uid() != 0 {
@@ -112,15 +114,15 @@ fn judge(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
         return false;
     }
     if mode & 0o022 != 0 {
-        checkup.report("mode", shown, format!("may be written by others (mode {mode:04o})"), format!("chmod go-w {}", word(path)));
+        checkup.report("mode", shown, format!("other users may write it (mode {mode:04o})"), format!("chmod go-w {}", word(path)));
     } else if mode & 0o400 == 0 {
-        checkup.report("mode", shown, format!("you may not read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)));
+        checkup.report("mode", shown, format!("you lack permission to read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)));
         return me == 0;
     }
     true
 }
 
-/// The files of a folder: names that do not belong there, owners, modes, links.
+/// Checks the files of a folder.
 fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
     let of_workflows = matches!(kind, Folder::Pending | Folder::Answered | Folder::Checkpoints | Folder::Workflows);
     let of_rounds = matches!(kind, Folder::Running | Folder::Parked | Folder::Closed);
@@ -143,15 +145,15 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
             _ => format!("mv -n {} {}", word(&path), word(&checkup.root.join(Folder::Quarantine.name()))),
         };
         let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
-        checkup.report("stray", checkup.shown(&path), format!("its name is no {form}: no program reads it"), mend);
+        checkup.report("stray", checkup.shown(&path), format!("its name is not {form}, so no program reads it"), mend);
     }
 }
 
-/// `awaits/PARENT/CHILD.json`, and `CHILD.lock` beside it.
+/// Checks `awaits/`, which holds `PARENT/CHILD.json` and `PARENT/CHILD.lock`.
 fn waits(checkup: &mut Checkup, awaits: &Path) {
     let stray = |checkup: &mut Checkup, path: &Path, form: &str| {
         let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
-        checkup.report("stray", checkup.shown(path), format!("it is no {form}: no program reads it"), mend);
+        checkup.report("stray", checkup.shown(path), format!("it is not a {form}, so no program reads it"), mend);
     };
     for path in entries(awaits) {
         let parent = name(&path);
@@ -177,7 +179,7 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
     }
 }
 
-/// Somebody's `jq … > x.json.tmp && mv` may be on its way; a whole `.json` is there to stay.
+/// How long a file with a wrong name is left alone: another program may be about to rename a temporary file.
 fn time_to_settle(name: &str) -> std::time::Duration {
     if name.ends_with(".json") { quarantine::GRACE } else { LEFT_OVER }
 }

@@ -22,24 +22,24 @@ pub(super) fn look(checkup: &mut Checkup, folder: &Path, depth: usize) {
         let since = time::human(age(&path));
         match unretired(&path, &name) {
             _ if name.starts_with(crate::gc::GONE) => {
-                let said = format!("{since} ago a gc was killed while it pruned this");
+                let said = format!("`askbox gc` was killed {since} ago while it removed this");
                 checkup.report("half_done", checkup.shown(&path), said, checkup.command("askbox gc"));
             }
             Some(target) => {
-                let said = format!("a question that was moved aside {since} ago and not put back");
+                let said = format!("a question was moved aside {since} ago and not put back");
                 checkup.report("half_done", checkup.shown(&path), said, format!("mv -n {} {}", word(&path), word(&target)));
             }
             None => checkup.report(
                 "leftover",
                 checkup.shown(&path),
-                format!("left {since} ago by a program that died"),
+                format!("left {since} ago by a program that was killed"),
                 format!("rm {}", word(&path)),
             ),
         }
     }
 }
 
-/// A pending file that was moved aside to be retired, and turned out to be another round's: where it belongs.
+/// Where a pending file belongs that was moved aside as answered but holds another round.
 fn unretired(path: &Path, name: &str) -> Option<PathBuf> {
     let round = RoundId::from_file_name(&format!("{}.json", name.strip_prefix(TEMPORARY_PREFIX)?.strip_prefix("retired.")?))?;
     let question = read::document(path).ok()?.typed;

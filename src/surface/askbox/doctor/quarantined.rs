@@ -7,6 +7,7 @@ use crate::mailbox::{Folder, Mailbox, list};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
 use crate::text;
 
+/// Reports every quarantined file, with its reason.
 pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox) {
     let folder = mailbox.folder(Folder::Quarantine);
     let mut names = list::names(mailbox, Folder::Quarantine).unwrap_or_default();
@@ -18,7 +19,7 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox) {
                 checkup.report(
                     "leftover",
                     checkup.shown(&path),
-                    "the file that it gives the reason for is not there",
+                    "the quarantined file that it explains does not exist",
                     format!("rm {}", word(&path)),
                 );
             }
@@ -26,22 +27,22 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox) {
         }
         let reason = folder.join(format!("{name}.reason"));
         let why = disk::read(&reason, 1 << 20).map(|b| String::from_utf8_lossy(&b).into_owned());
-        let said = why.map_or_else(|_| "no reason is given".to_owned(), |why| text::excerpt(why.trim(), 400));
+        let said = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
         let (file, reason) = (word(&path), word(&reason));
         checkup.report(
             "quarantined",
             checkup.shown(&path),
-            format!("{said} (to give it up: rm -f {file} {reason})"),
+            format!("{said} (to discard it: rm -f {file} {reason})"),
             restore(mailbox, &path, &said),
         );
     }
 }
 
-/// Edits a quarantined file and puts it back where it came from: `… from FOLDER/: …`.
+/// The command that edits a quarantined file and moves it back. The reason names the folder: `… from FOLDER/: …`.
 fn restore(mailbox: &Mailbox, path: &Path, reason: &str) -> String {
     let from = Folder::ALL.into_iter().find(|f| reason.contains(&format!(" from {}/: ", f.name()))).unwrap_or(Folder::Pending);
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    // A second file of the same name got a number behind it.
+    // A number follows the name where a file of that name was already in quarantine.
     let own = match name.rsplit_once(".json") {
         Some((stem, _)) => format!("{stem}.json"),
         None => name,

@@ -19,19 +19,19 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
         Ok(document) => document.typed,
         Err(error) => return not_pending(checkup, mailbox, &path, &error),
     };
-    // Any look at the workflow completes what is half done; this is one.
+    // Every program that reads the workflow completes what is half done; this command does nothing else.
     let complete = checkup.command(&format!("relaunch -- {id}"));
     let known = question.round();
     if question.closed.is_some() {
-        return checkup.report("half_done", id.as_str(), "its question says how it ended, but is pending still", complete);
+        return checkup.report("half_done", id.as_str(), "its question is marked as ended but is still in pending/", complete);
     }
     if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
-        return checkup.report("half_done", id.as_str(), "its pending question is of a round that has gone on", complete);
+        return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
     }
     if let (Ok(round), Ok(answer)) = (round::round_of(mailbox, &question), read::document(&mailbox.document(Folder::Answered, id)))
         && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
     {
-        return checkup.report("half_done", id.as_str(), "its question is answered, and pending still", complete);
+        return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
     }
     waiting(checkup, id, &question);
     if let Some(path) = &question.checkpoint
@@ -50,23 +50,23 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
         let since = time::human(time::since(at));
         match question.on_expiry() {
             OnExpiry::Keep => {
-                checkup.report("overdue", id.as_str(), format!("its time ended {since} ago, and nobody answered: {title}"), answer);
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago without an answer: {title}"), answer);
             }
-            // A watcher does at once what the asker wanted.
+            // A watcher applies the expiry at once.
             _ if checkup.watcher && time::since(at) < AT_ONCE => {}
             _ => {
                 let mend = checkup.command("relaunch watch");
-                checkup.report("overdue", id.as_str(), format!("its time ended {since} ago, and no watcher saw to it: {title}"), mend);
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago, and no watcher applied it: {title}"), mend);
             }
         }
     } else if let Some(asked) = question.asked_at().map(time::since).filter(|age| *age >= checkup.stale) {
-        let nobody = if checkup.watcher { "" } else { "; nor does a watcher run" };
-        let said = format!("asked {} ago, and nobody answered{nobody}: {title}", time::human(asked));
+        let no_watcher = if checkup.watcher { "" } else { "; no watcher is running" };
+        let said = format!("asked {} ago, and nobody answered{no_watcher}: {title}", time::human(asked));
         checkup.report("stale", id.as_str(), said, answer);
     }
 }
 
-/// A file that is no question: perhaps only its name is wrong.
+/// Reports a file that is not a valid question; perhaps only its name is wrong.
 fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Error) {
     let own = disk::read(path, MAX_QUESTION).and_then(|bytes| QuestionDocument::parse(&bytes)).map(|d| d.typed.workflow_id);
     match own {
@@ -88,10 +88,10 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
     let Ok(round) = round::round_of(mailbox, &question) else { return };
     let by_hand = checkup.command(&format!("relaunch -- {id}"));
     if question.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
-        return checkup.report("half_done", id.as_str(), "its answered question is of a round that has gone on", by_hand);
+        return checkup.report("half_done", id.as_str(), "its answered question belongs to a round that has moved on", by_hand);
     }
     if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {
-        // The asker waits for it.
+        // `ask-post --wait` is about to take it over.
         return;
     }
     let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
@@ -101,12 +101,17 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
     let ago = time::human(since);
     if !checkup.watcher {
         let mend = checkup.command("relaunch watch");
-        return checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, and no watcher runs to relaunch its agent"), mend);
+        return checkup.report(
+            "unclaimed",
+            id.as_str(),
+            format!("answered {ago} ago, but no watcher is running to relaunch the agent"),
+            mend,
+        );
     }
     let live = list::round_names(mailbox, Folder::Running).filter(|r| Lock::is_held(&record::lock_path(mailbox, r)).unwrap_or(false));
     let queued =
         live.count() >= checkup.config.relaunch.max_concurrent || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *id);
     if since >= PATIENCE && !queued {
-        checkup.report("stuck", id.as_str(), format!("answered {ago} ago, and the watcher has not launched it"), by_hand);
+        checkup.report("stuck", id.as_str(), format!("answered {ago} ago, but the watcher has not launched its agent"), by_hand);
     }
 }

@@ -14,7 +14,7 @@ use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
 
-/// Everything that was seen.
+/// What `askbox doctor` prints.
 #[derive(Debug, Serialize)]
 struct Report {
     ok: bool,
@@ -24,7 +24,7 @@ struct Report {
     in_force: Vec<in_force::Value>,
 }
 
-/// Looks at everything and tells.
+/// Runs every check and prints the report; returns 1 where there is a problem.
 pub fn run(args: &Doctor) -> Result<u8> {
     let root = Mailbox::locate(args.common.mailbox.as_deref())?;
     let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
@@ -53,16 +53,16 @@ fn words(report: &Report, root: &Path) -> String {
     let mut out = columns::table(["IN FORCE", "VALUE", "FROM"], &rows);
     out.push('\n');
     if !root.exists() {
-        out.push_str("There is no mailbox yet; the first ask-post makes it.\n");
+        out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
     } else if report.watcher {
         out.push_str("A watcher is running.\n");
     } else {
-        out.push_str("No watcher is running; relaunch watch is one.\n");
+        out.push_str("No watcher is running; start one with: relaunch watch\n");
     }
     match report.findings.len() {
-        0 => out.push_str("Nothing is to be mended.\n"),
-        1 => out.push_str("1 thing is to be mended:\n"),
-        n => out.push_str(&format!("{n} things are to be mended:\n")),
+        0 => out.push_str("No problems found.\n"),
+        1 => out.push_str("1 problem found:\n"),
+        n => out.push_str(&format!("{n} problems found:\n")),
     }
     for finding in &report.findings {
         out.push_str(&format!("\n{}: {}: {}\n  $ {}\n", finding.kind, finding.subject, finding.problem, finding.mend));

@@ -10,6 +10,7 @@ use crate::run::view::status::{self, Standing};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
 use crate::{text, time};
 
+/// Checks a round in `running/`, `parked/` or `closed/`.
 pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
     let path = mailbox.round(folder, round);
     let document = match read::document(&path) {
@@ -19,7 +20,7 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
     if folder == Folder::Closed {
         let runs = mailbox.runs_of(round);
         if runs.symlink_metadata().is_err() {
-            let said = "it is closed, and its workflow does not know it: it has no folder in runs/";
+            let said = "the round is closed but has no folder in runs/, so it is not found among its workflow's rounds";
             checkup.report("unlisted", checkup.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
         }
         return;
@@ -39,20 +40,23 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
     let (retry, run) = (checkup.command(&format!("relaunch retry {id}")), checkup.command(&format!("relaunch -- {id}")));
     match status.state {
-        Standing::Parked => {
-            checkup.report("parked", id.as_str(), format!("its run was given up{why} (to drop it: relaunch drop {id})"), retry)
-        }
+        Standing::Parked => checkup.report(
+            "parked",
+            id.as_str(),
+            format!("its run failed too often and is parked{why} (to give it up: relaunch drop {id})"),
+            retry,
+        ),
         Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),
         Standing::Running => hanging(checkup, mailbox, round),
-        // Its watcher launches it when the queue goes on.
+        // The watcher launches it when the queue continues.
         Standing::Queued if checkup.watcher => {}
         Standing::Retrying | Standing::Throttled => {
             let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
             if due {
-                checkup.report("stuck", id.as_str(), format!("its next attempt is due, and nobody makes it{why}"), run);
+                checkup.report("stuck", id.as_str(), format!("its next attempt is due but was not started{why}"), run);
             } else if !checkup.watcher {
                 let mend = checkup.command("relaunch watch");
-                checkup.report("unclaimed", id.as_str(), format!("its next attempt waits, and no watcher runs to make it{why}"), mend);
+                checkup.report("unclaimed", id.as_str(), format!("its next attempt is scheduled, but no watcher is running{why}"), mend);
             }
         }
         _ => {
@@ -60,23 +64,23 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
             let over = document.typed.closed.is_some()
                 || last.as_ref().is_some_and(|r| matches!(r.state, State::Delivered | State::Parked | State::Interrupted));
             if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.started_at.unwrap_or(r.claimed_at))) < AT_ONCE {
-                // Its claimer is about to launch it.
+                // The process that claimed it may be about to launch it.
             } else if over {
-                checkup.report("half_done", id.as_str(), "its run is over, but the round lies in running/ still", run);
+                checkup.report("half_done", id.as_str(), "its run has ended, but the round is still in running/", run);
             } else {
-                checkup.report("orphaned", id.as_str(), "claimed, but its supervisor is gone", run);
+                checkup.report("orphaned", id.as_str(), "claimed, but its supervisor is no longer running", run);
             }
         }
     }
 }
 
-/// A live run whose supervisor does not keep its own limits.
+/// Reports a live run that has been silent for longer than its supervisor should allow.
 fn hanging(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId) {
     let Ok(Some(run)) = record::latest(mailbox, round) else { return };
     let silent = age(&run.folder(mailbox).join("events.jsonl"));
     let limit = checkup.config.limits.silence.0.saturating_mul(2) + checkup.config.limits.grace.0 + AT_ONCE;
     if silent > limit && run.started_at.is_some_and(|at| time::since(at) > limit) {
         let mend = checkup.command(&format!("relaunch stop {} --now", round.workflow));
-        checkup.report("stuck", round.workflow.as_str(), format!("its run is live, but silent for {}", time::human(silent)), mend);
+        checkup.report("stuck", round.workflow.as_str(), format!("its run is live but has been silent for {}", time::human(silent)), mend);
     }
 }

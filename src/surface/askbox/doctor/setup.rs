@@ -1,4 +1,4 @@
-//! The programs and the configuration.
+//! What lies outside the mailbox: the programs, the configuration, the folders that it names.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -24,11 +24,11 @@ fn configuration(checkup: &mut Checkup, unreadable: Option<&Error>) {
         let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
         checkup.report("config", &shown, problem(error), mend);
     }
-    // What is executed stands in it.
+    // The configuration says what is executed.
     if let Ok(meta) = path.metadata() {
         let mode = meta.permissions().mode() & 0o777;
         if mode & 0o022 != 0 {
-            let said = format!("others may write it (mode {mode:04o}), and so choose what is executed");
+            let said = format!("other users may write it (mode {mode:04o}) and so choose what is executed");
             checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
         }
         let me = rustix::process::geteuid().as_raw();
@@ -55,7 +55,7 @@ fn runners(checkup: &mut Checkup) {
         checkup.report(
             "no_notifier",
             "notify.command",
-            format!("there is no program `{program}`: nobody is told of questions"),
+            format!("the program `{program}` was not found, so nobody is notified of questions"),
             edit(&place),
         );
     }
@@ -70,11 +70,11 @@ fn folders(checkup: &mut Checkup) {
         .chain(relaunch.config_dirs.iter().map(|p| ("relaunch.config_dirs", p)));
     let missing: Vec<_> = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone())).collect();
     for (key, path) in missing {
-        checkup.report("no_folder", key, format!("there is no folder {}", path.display()), format!("mkdir -p {}", word(&path)));
+        checkup.report("no_folder", key, format!("the folder {} does not exist", path.display()), format!("mkdir -p {}", word(&path)));
     }
 }
 
-/// Relaunched agents find the small programs beside `relaunch`; everybody else finds them on PATH.
+/// A relaunched agent finds the small programs beside `relaunch`, all others on PATH.
 fn programs(checkup: &mut Checkup) {
     let own = std::env::current_exe().ok().and_then(|p| p.parent().map(Path::to_path_buf)).unwrap_or_default();
     for name in PROGRAMS {

@@ -1,4 +1,4 @@
-//! `awaits/`: who waits for whom, and whether anybody will ever tell them.
+//! `awaits/`: which workflow waits for which, and whether it will be resumed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use crate::run::view::status;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use crate::time;
 
+/// Checks the waits of every parent.
 pub(super) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let mut parents = awaits::parents(&mailbox).unwrap_or_default();
@@ -29,7 +30,7 @@ pub(super) fn look(checkup: &mut Checkup) {
         }
         waits.retain(|(path, wait)| !is_stale(checkup, &mailbox, path, wait));
         let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
-        // While one of them cannot be read, it is that one that holds it up.
+        // A parent with an unreadable wait is not woken; that wait is reported already.
         if waits.len() == children.len() {
             unwoken(checkup, &mailbox, parent, &waits);
         }
@@ -40,19 +41,19 @@ fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
     mailbox.folder(Folder::Awaits).join(parent.as_str()).join(child.file_name())
 }
 
-/// A wait that nobody needs.
+/// Reports a wait that can be removed; returns whether it was one.
 fn is_stale(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, wait: &Await) -> bool {
     let (parent, child) = (&wait.parent, &wait.child);
     let told = wait.told_by.map(|question| RoundId { workflow: parent.clone(), question });
     let newest = round::latest(mailbox, parent).map(|f| f.document.typed.closed.map(|c| c.state));
     let (kind, said) = if told.is_some_and(|round| round::is_claimed_or_closed(mailbox, &round)) && age(path) >= AT_ONCE {
-        ("half_done", format!("{parent} has been told how {child} ended, and is still noted as waiting for it"))
+        ("half_done", format!("{parent} was told how {child} ended but is still recorded as waiting for it"))
     } else if newest.is_none() && matches!(workflows::read(mailbox, parent), Ok(None)) {
-        ("stale_wait", format!("nothing is known of {parent}, which is to be told how {child} ends"))
+        ("stale_wait", format!("{parent} waits for {child} but does not exist"))
     } else if newest == Some(Some(Closed::Dropped)) && !checkup.watcher {
-        ("stale_wait", format!("{parent} was given up, and is still noted as waiting for {child}"))
+        ("stale_wait", format!("{parent} was dropped but is still recorded as waiting for {child}"))
     } else if is_first_of_ring(mailbox, parent, child) {
-        ("stale_wait", format!("{parent} waits for {child}, and {child} for {parent}, directly or through others: neither is ever woken"))
+        ("stale_wait", format!("{parent} and {child} wait for each other, directly or through others, so neither is ever resumed"))
     } else {
         return false;
     };
@@ -60,13 +61,13 @@ fn is_stale(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, wait: &Await)
     true
 }
 
-/// Whether the wait of a child leads back to its parent. A ring is told of once, at the smallest name in it.
+/// Whether the child waits for its parent in turn. A ring is reported once, at its smallest name.
 fn is_first_of_ring(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> bool {
     let below = waited_for(mailbox, child);
     below.contains(parent) && below.iter().filter(|other| *other < parent).all(|other| !waited_for(mailbox, other).contains(parent))
 }
 
-/// A workflow and all for whom it waits, directly or through others.
+/// A workflow and all workflows that it waits for, directly or through others.
 fn waited_for(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> {
     let (mut seen, mut next) = (BTreeSet::new(), vec![workflow.clone()]);
     while let Some(at) = next.pop() {
@@ -78,7 +79,7 @@ fn waited_for(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> 
     seen
 }
 
-/// What it waits for is over, it could be told, and nobody tells it.
+/// Reports a parent that could be resumed, because its children have ended, but was not.
 fn unwoken(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Await]) {
     let open = [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, parent).exists())
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *parent));
@@ -92,13 +93,13 @@ fn unwoken(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId, waits:
         return;
     }
     let words: Vec<_> = over.iter().map(|(w, (how, _))| format!("{} {how}", w.child)).collect();
-    // It does by itself what a watcher would do; where one is there and does not, another one helps.
+    // `relaunch resume` does what a watcher would do. If a watcher runs and does not do it, a second watcher will.
     let mend = if checkup.watcher { checkup.command("relaunch watch") } else { checkup.command(&format!("relaunch resume {parent}")) };
-    let said = format!("what it waits for is over since {} ({}), and nobody tells it", time::human(since), words.join(", "));
+    let said = format!("what it waits for ended {} ago ({}), but it was not resumed", time::human(since), words.join(", "));
     checkup.report("unwoken", parent.as_str(), said, mend);
 }
 
-/// How the child of a wait ended, and how long ago.
+/// How the child of a wait ended, and how long ago; `None` where it has not ended.
 fn how(mailbox: &Mailbox, wait: &Await) -> Option<(&'static str, std::time::Duration)> {
     let since_created = time::since(wait.created);
     match outcome::own_state_without_lock(mailbox, &wait.child).ok()? {
