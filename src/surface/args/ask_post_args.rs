@@ -33,8 +33,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Post a question for the user and exit; the answer reaches a later process
 ///
-/// The question becomes one file in the mailbox. When this program exits with 0, the question is safely on disk and prints as
-/// QUESTION_POSTED:<workflow_id>. The agent may then exit. A person answers later with `ask-answer`, and the watcher (`relaunch
+/// The question becomes one file in the mailbox. When this program exits with 0, it has printed QUESTION_POSTED:<workflow_id>,
+/// and the question survives a power cut. The agent may then exit. A person answers later with `ask-answer`, and the watcher (`relaunch
 /// watch`) starts the agent again with its checkpoint and the answer.
 ///
 /// Posting the same question again changes nothing and prints the same line. Posting another question while one is pending is a
@@ -67,10 +67,10 @@ pub struct AskPost {
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<Kind>,
 
-    /// How long to wait for an answer, such as 90s, 2h or 3d
+    /// How long the question may stay unanswered, such as 90s, 2h or 3d
     ///
-    /// When the time is over, --on-expiry or --default says what happens. Without both, the question stays open and is marked
-    /// overdue.
+    /// When the timeout is over, --on-expiry or --default says what happens. Without both, the question stays open and is marked
+    /// overdue. The agent does not wait meanwhile: see --wait.
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     pub timeout: Option<Duration>,
 

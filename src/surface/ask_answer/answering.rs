@@ -25,8 +25,9 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
             let round = round::round_of(mailbox, &document.typed)?;
             Ok(Round { folder: Folder::Pending, id: round, document })
         }
-        Err(e) if e.is_missing_file() => round::latest(mailbox, workflow)
-            .ok_or_else(|| Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")),
+        Err(e) if e.is_missing_file() => round::latest(mailbox, workflow).ok_or_else(|| {
+            Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")
+        }),
         Err(e) => Err(e),
     }
 }

@@ -82,7 +82,10 @@ fn a_parent_whose_children_are_over_and_that_nobody_wakes() {
 fn doctor_reports_a_child_that_was_never_started() {
     let world = with(&["p"]);
     wait(&world, "p", "ghost");
-    assert_eq!(findings(&world)[0]["problem"].as_str().unwrap().split('(').nth(1), Some("ghost was never started), but it was not resumed"));
+    assert_eq!(
+        findings(&world)[0]["problem"].as_str().unwrap().split('(').nth(1),
+        Some("ghost was never started), but it was not resumed")
+    );
     finds_and_mends(&world, "unwoken", "p");
 }
 
