@@ -156,7 +156,7 @@ fn rounds_that_ended_long_ago_are_removed_without_a_trace_and_others_stay() {
     assert!(audit.contains(r#""event":"pruned","by":"askbox gc","why":"2 rounds, 2 workflows, 1 checkpoints""#), "{audit}");
 
     let out = world.run("relaunch", &["resume", "old"]);
-    assert!(out.status.code() == Some(3) && out.words().contains("`askbox gc` may have pruned"), "{}", out.words());
+    assert!(out.status.code() == Some(3) && out.words().contains("`askbox gc` prunes those"), "{}", out.words());
     assert!(world.run("relaunch", &["status", "old"]).status.code() == Some(3));
     assert_eq!(world.state("young"), "delivered");
     // The id is free again.
