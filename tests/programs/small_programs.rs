@@ -30,6 +30,34 @@ fn the_same_question_again_is_a_no_op_with_the_same_receipt() {
 }
 
 #[test]
+fn a_question_id_that_is_in_use_is_refused_at_the_post() {
+    let world = World::new();
+    let used = "0b0e4c6e-3c2f-4d4e-9d57-1f1f6a9a1c11";
+    world.sh("ask-post -w other Hello?");
+    for place in ["running/w.ID.json", "parked/w.ID.json", "closed/w.ID.json", "answered/w.json"] {
+        let path = world.path(format!("m/{}", place.replace("ID", used)));
+        let round = json!({"workflow_id": "w", "question": "How?", "question_id": used, "answer": "a"});
+        std::fs::write(&path, round.to_string()).unwrap();
+        let again = json!({"workflow_id": "w", "question": "How?", "question_id": used, "expires_at": "2099-01-01T00:00:00Z"});
+        std::fs::write(world.path("q.json"), again.to_string()).unwrap();
+        std::fs::write(world.path("many.json"), json!([again]).to_string()).unwrap();
+        for post in ["ask-post --file q.json", "ask-post --file - < q.json", "ask-post --batch --file many.json"] {
+            let ran = world.shell(post);
+            assert_eq!(ran.code(), 4, "{place}: {post}: {}{}", ran.stdout, ran.stderr);
+            assert!(!ran.stdout.contains("QUESTION_POSTED:w"), "{place}: {post}");
+        }
+        assert!(!world.path("m/pending/w.json").exists(), "{place}");
+        assert_eq!(std::fs::read_dir(world.path("m/timers")).unwrap().count(), 0, "{place}: a timer was left behind");
+        std::fs::remove_file(path).unwrap();
+    }
+    // A question that is still pending may be posted again, with its id.
+    world.sh("ask-post -w w How?");
+    let pending = std::fs::read(world.path("m/pending/w.json")).unwrap();
+    assert_eq!(world.sh("ask-post --file m/pending/w.json"), "QUESTION_POSTED:w");
+    assert_eq!(std::fs::read(world.path("m/pending/w.json")).unwrap(), pending);
+}
+
+#[test]
 fn another_question_is_a_conflict_unless_it_supersedes() {
     let world = World::new();
     world.sh("ask-post First? -w w");

@@ -1,6 +1,6 @@
 //! The transition to `pending/`: a question is posted.
 //!
-//! 1. check the question; give it a `question_id` and a `timestamp`;
+//! 1. check the question; refuse a `question_id` that is in use; give the question a new `question_id`, and a `timestamp`;
 //! 2. keep a copy of a checkpoint that lies under a temporary folder; arm the question's timers;
 //! 3. create `pending/WORKFLOW.json`, durably and never replacing: **the commit point**.
 //!
@@ -22,25 +22,25 @@ use crate::mailbox::transitions::{close, settle};
 use crate::mailbox::{read, round, timers};
 use crate::time;
 
-/// What to do when another question of the workflow is pending.
+/// What to do if another question of the workflow is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfPending {
-    /// Refuse.
+    /// Refuse the post.
     Conflict,
-    /// Close it as superseded and post the new one.
+    /// Close the pending question as superseded and post the new one.
     Supersede,
 }
 
-/// The proof that a question waits.
+/// The proof that a question is pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Its round.
+    /// The question's round.
     pub round: RoundId,
-    /// The same question was pending already; nothing was written.
+    /// The same question was pending before; nothing was written.
     pub repeated: bool,
 }
 
-/// A question that is ready to be written.
+/// A question that is ready for step 3.
 struct Prepared {
     document: QuestionDocument,
     round: RoundId,
@@ -56,27 +56,28 @@ impl Prepared {
 /// Posts a question. Once this returns, the question survives a power cut.
 ///
 /// # Errors
-/// [`Error::Invalid`] the question does not say what it must, [`Error::Conflict`] another one of the workflow is pending.
+/// [`Error::Invalid`] if the question is not valid, [`Error::Conflict`] if another question of the workflow is pending, or if the
+/// question's own `question_id` is in use.
 pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Result<Receipt> {
     post_document(mailbox, Document::draft(question), if_pending)
 }
 
-/// [`post`] for a document that may hold fields this version does not know; they are kept.
+/// [`post`] for a document with unknown fields, which are kept.
 pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
     let prepared = prepare(mailbox, document)?;
     let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
     if placed == Placed::NameExists {
-        return taken(mailbox, prepared, if_pending);
+        return post_locked_or_disarm(mailbox, prepared, if_pending);
     }
     audit::record(mailbox, prepared.entry());
     Ok(Receipt { round: prepared.round, repeated: false })
 }
 
-/// Posts many questions with one sync of the folder for all of them: each is posted, or refused for its own reason. Once
-/// this returns, every question with a receipt survives a power cut.
+/// Posts many questions with one sync of the folder. Each is posted or refused by itself. Once this returns, every question with
+/// a receipt survives a power cut.
 ///
 /// # Errors
-/// Where the disk fails, none of them is posted.
+/// If the disk fails, none of them is posted.
 pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if_pending: IfPending) -> Result<Vec<Result<Receipt>>> {
     let prepared: Vec<Result<Prepared>> = documents.into_iter().map(|document| prepare(mailbox, document?)).collect();
     let files: Vec<_> =
@@ -95,7 +96,7 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
     for prepared in prepared {
         results.push(prepared.and_then(|prepared| {
             if placed.next() != Some(Placed::Done) {
-                return taken(mailbox, prepared, if_pending);
+                return post_locked_or_disarm(mailbox, prepared, if_pending);
             }
             posted.push(prepared.entry());
             Ok(Receipt { round: prepared.round, repeated: false })
@@ -105,10 +106,11 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
     Ok(results)
 }
 
-/// Everything before the one durable file: checks, ids, the checkpoint's copy, the dates.
+/// Steps 1 and 2.
 fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
     let question = &mut document.typed;
     check_question::check(question)?;
+    refuse_used_id(mailbox, question)?;
     let round = RoundId { workflow: question.workflow_id.clone(), question: QuestionId::generate() };
     question.question_id = Some(round.question);
     question.schema_version = Some(crate::document::SCHEMA_VERSION);
@@ -127,17 +129,33 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
     Ok(Prepared { document, round, bytes })
 }
 
-/// The name was taken: the slow path.
-fn taken(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pending: IfPending) -> Result<Receipt> {
-    let posted = post_beside(mailbox, &document.typed, &round, &bytes, if_pending);
+/// Refuses a document that brings along the id of a round that has been answered, claimed or closed: it was posted before.
+fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
+    let Some(round) = question.round() else { return Ok(()) };
+    let is_answered = || {
+        read::document(&mailbox.document(Folder::Answered, &round.workflow))
+            .is_ok_and(|d| d.typed.question_id == Some(round.question) && d.typed.answer.is_some())
+    };
+    if !round::is_claimed_or_closed(mailbox, &round) && !is_answered() {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        format!("question_id {} is in use: {} has asked that question before", round.question, round.workflow),
+        "leave question_id out: every post gets a new one",
+    ))
+}
+
+/// `pending/WORKFLOW.json` existed. Removes the timers again if this question is not posted.
+fn post_locked_or_disarm(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pending: IfPending) -> Result<Receipt> {
+    let posted = post_locked(mailbox, &document.typed, &round, &bytes, if_pending);
     if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
         timers::disarm(mailbox, &document.typed, &round);
     }
     posted
 }
 
-/// The slow path: something lies in `pending/` already. Under the lock, so that a transition in progress is over.
-fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
+/// Tries again under the lock, after settling: the file in `pending/` may belong to a transition that is half done.
+fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
     let lock = mailbox.lock(&round.workflow)?;
     settle::settle(mailbox, &lock)?;
     let path = mailbox.document(Folder::Pending, &round.workflow);
@@ -165,7 +183,7 @@ fn post_beside(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
     Ok(Receipt { round: round.clone(), repeated: false })
 }
 
-/// The same question again: what the human reads and what the agent resumes from are equal.
+/// Whether two questions are the same to the person who reads them and to the agent that resumes.
 fn same(a: &Question, b: &Question) -> bool {
     let content =
         |q: &Question| (q.question.clone(), q.kind, q.options.clone(), q.questions.clone(), q.checkpoint.clone(), q.context.clone());
