@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::id::{QuestionId, WorkflowId};
 use crate::surface::args::common::{Common, EXIT_CODES};
-use crate::surface::args::values;
+use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   $ ask-answer list
@@ -72,7 +72,7 @@ pub struct Reply {
     #[arg(long, value_name = "NAME", global = true)]
     pub by: Option<String>,
     /// Answer only this round, not a newer question of the same workflow
-    #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
+    #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
     pub round: Option<QuestionId>,
     /// A note for the agent, in addition to the answer
     #[arg(long, value_name = "TEXT")]
@@ -100,7 +100,7 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
         /// Decline only this round
-        #[arg(long, value_name = "QUESTION_ID", value_parser = values::question_id)]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
         round: Option<QuestionId>,
     },
     /// Withdraw a question; no agent is relaunched

@@ -9,7 +9,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::{Kind, OnExpiry};
 use crate::surface::args::common::{Common, EXIT_CODES};
-use crate::surface::args::values;
+use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   Save your state, ask, and exit:
@@ -56,7 +56,7 @@ pub struct AskPost {
     ///
     /// KEY is the value of the answer; DESCRIPTION says what it means. The person may also answer in their own words, unless
     /// --no-free-text is given.
-    #[arg(short, long = "option", value_name = "KEY=DESCRIPTION", value_parser = values::option)]
+    #[arg(short, long = "option", value_name = "KEY=DESCRIPTION", value_parser = value_parsers::option)]
     pub option: Vec<Choice>,
 
     /// The checkpoint to resume from [default: the one that `checkpoint save` wrote for the workflow]
@@ -71,7 +71,7 @@ pub struct AskPost {
     ///
     /// When the timeout is over, --on-expiry or --default says what happens. Without both, the question stays open and is marked
     /// overdue. The agent does not wait meanwhile: see --wait.
-    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub timeout: Option<Duration>,
 
     /// The answer that applies when the timeout is over; it is recorded as a default
@@ -83,7 +83,7 @@ pub struct AskPost {
     pub on_expiry: Option<OnExpiry>,
 
     /// How often to remind the person, such as 4h
-    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub remind_every: Option<Duration>,
 
     /// The priority; higher comes first in the inbox [default: 0]
@@ -127,7 +127,7 @@ pub struct AskPost {
     /// If the answer comes in time, it is printed, and no agent is relaunched for it. Otherwise QUESTION_POSTED:<workflow_id> is
     /// printed and the question stays pending. If the person declines, or the question is withdrawn, nothing is printed and the
     /// exit status is 4.
-    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub wait: Option<Duration>,
 
     #[allow(missing_docs)]

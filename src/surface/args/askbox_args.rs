@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
-use crate::surface::args::values;
+use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   $ askbox demo
@@ -162,7 +162,7 @@ pub struct Demo {
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// The age from which an unanswered question is stale, such as 12h or 3d
-    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = value_parsers::duration)]
     pub stale: Duration,
     #[allow(missing_docs)]
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub struct Tree {
 #[derive(Debug, Args)]
 pub struct Gc {
     /// How long history is kept, such as 30d [default: history.keep]
-    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub keep: Option<Duration>,
     /// Print what would be removed, and remove nothing
     #[arg(long)]

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
-use crate::surface::args::values;
+use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   $ checkpoint save docs-42 --step review --completed draft \\
@@ -101,7 +101,7 @@ pub enum Command {
         /// The workflow
         id: Option<WorkflowId>,
         /// A prefix for every variable's name, such as CP_
-        #[arg(long, value_name = "P", default_value = "", hide_default_value = true, value_parser = values::variable_prefix)]
+        #[arg(long, value_name = "P", default_value = "", hide_default_value = true, value_parser = value_parsers::variable_prefix)]
         prefix: String,
     },
     /// Print the path of a checkpoint, whether it exists or not
@@ -145,10 +145,10 @@ pub struct Save {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub pending: Vec<String>,
     /// A file that the next process needs; repeat for each
-    #[arg(long, value_name = "KEY=PATH", value_parser = values::pair)]
+    #[arg(long, value_name = "KEY=PATH", value_parser = value_parsers::pair)]
     pub file_ref: Vec<(String, String)>,
     /// A value that the next process needs; repeat for each
-    #[arg(long, value_name = "KEY=VALUE", value_parser = values::pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = value_parsers::pair)]
     pub state: Vec<(String, String)>,
     /// A summary of the work so far
     #[arg(long, value_name = "TEXT")]

@@ -11,4 +11,4 @@ pub mod checkpoint_args;
 pub mod common;
 #[cfg(feature = "relaunch")]
 pub mod relaunch_args;
-pub mod values;
+pub mod value_parsers;

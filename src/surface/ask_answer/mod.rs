@@ -1,19 +1,19 @@
 //! `ask-answer`.
 //!
-//! - `commands`: runs each command
+//! - `answer_commands`: runs each command
 //! - `answering`: from words or JSON to the answer that a question asks for
 //! - `ask_user`: Claude Code's AskUserQuestion, its input and its result
 //! - `question_text`, `listing`: questions as people read them
 //! - `editor`: a long answer, written in the user's editor
 //! - `inbox`: the pending questions on a terminal, one after the other
 
+mod answer_commands;
 mod answering;
 mod ask_user;
-mod commands;
 mod editor;
 #[cfg(feature = "inbox")]
 mod inbox;
 mod listing;
 mod question_text;
 
-pub use commands::run;
+pub use answer_commands::run;

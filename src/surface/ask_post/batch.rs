@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Mailbox, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
-use crate::surface::ask_post::{posting, receipt};
+use crate::surface::ask_post::{post_receipt, posting};
 use crate::surface::program;
 
 /// Posts each question of the array, or refuses it, independently of the others. Returns the exit status of the first failure.
@@ -20,10 +20,10 @@ pub fn post(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let mut status = 0;
     for (n, result) in results.iter().enumerate() {
         match result {
-            Ok(receipt) => receipt::acknowledge(&args.common, receipt, "posted")?,
+            Ok(receipt) => post_receipt::acknowledge(&args.common, receipt, "posted")?,
             Err(e) => {
                 status = if status == 0 { e.exit_code() } else { status };
-                receipt::refuse(&args.common, n, e)?;
+                post_receipt::refuse(&args.common, n, e)?;
             }
         }
     }

@@ -4,12 +4,12 @@
 //! - `batch`: many questions, from one JSON array
 //! - `posting`: reads question documents, and fills in what the environment says about the asker
 //! - `inline_wait`: `--wait`, which takes the answer over if it comes in time
-//! - `receipt`: what is printed
+//! - `post_receipt`: what is printed
 
 mod batch;
 mod inline_wait;
 mod post_question;
+mod post_receipt;
 mod posting;
-mod receipt;
 
 pub use post_question::run;

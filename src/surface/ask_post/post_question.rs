@@ -8,7 +8,7 @@ use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
-use crate::surface::ask_post::{batch, inline_wait, posting, receipt};
+use crate::surface::ask_post::{batch, inline_wait, post_receipt, posting};
 use crate::surface::program;
 use crate::text;
 use crate::time::{self, Span};
@@ -27,7 +27,7 @@ pub fn run(args: AskPost) -> Result<u8> {
         return post_and_wait(&args, &mailbox, document, if_pending, limit);
     }
     let receipt = post::post_document(&mailbox, document, if_pending)?;
-    receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
+    post_receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
 }
 
 /// Prints the answer if it comes within `limit`. A failure of the waiting is only a warning: the question is posted, and its
@@ -40,14 +40,14 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
     };
     let receipt = post::post_document(mailbox, document, if_pending)?;
     if let Some(waiter) = waiter {
-        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, |answer| receipt::hand_over(&args.common, &receipt, answer)) {
+        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, |answer| post_receipt::hand_over(&args.common, &receipt, answer)) {
             Ok(Some(status)) => return Ok(status),
             Ok(None) => {}
             Err(e @ Error::Conflict { .. }) => return Err(e),
             Err(e) => could_not_wait(&e),
         }
     }
-    receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+    post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }
 
 /// The question from a file, or from the flags.

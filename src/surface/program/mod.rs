@@ -5,15 +5,15 @@
 //!
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
-//! - `input`: reads files and standard input
-//! - `environment`: reads variables, the user's name, and whether a person sits at a terminal
+//! - `read_input`: reads files and standard input
+//! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
-mod environment;
-mod input;
 mod output;
+mod read_input;
 mod start;
+mod variables;
 
-pub use environment::{current_workflow, env, is_interactive, user, workflow, workflow_from_env};
-pub use input::{in_input, read_input, read_stdin_text};
 pub use output::{complain, message, print, print_json, print_value, print_words, say, warn};
+pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
+pub use variables::{current_workflow, env, is_interactive, user, workflow, workflow_from_env};

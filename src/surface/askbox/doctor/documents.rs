@@ -3,16 +3,16 @@
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, list, workflows};
 use crate::surface::askbox::doctor::checkup::{Checkup, checkpoint_problem, edit, is_about_content, problem, word};
-use crate::surface::askbox::doctor::{quarantined, questions, runs};
+use crate::surface::askbox::doctor::{open_questions, quarantined, runs};
 
 /// Checks every document.
 pub(super) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     for id in sorted(list::workflows(&mailbox, Folder::Pending)) {
-        questions::check_pending(checkup, &mailbox, &id);
+        open_questions::check_pending(checkup, &mailbox, &id);
     }
     for id in sorted(list::workflows(&mailbox, Folder::Answered)) {
-        questions::check_answered(checkup, &mailbox, &id);
+        open_questions::check_answered(checkup, &mailbox, &id);
     }
     for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
         let mut rounds: Vec<_> = list::round_names(&mailbox, folder).collect();

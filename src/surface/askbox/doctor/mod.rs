@@ -7,7 +7,7 @@
 //! - `in_force`: the configuration in force, and where each value comes from
 //! - `setup`: programs, configuration, folders outside the mailbox
 //! - `files`, `leftovers`: owners, modes, links and names in the mailbox; temporary files of killed programs
-//! - `documents`: every document, by way of `questions`, `runs` and `quarantined`
+//! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
 //! - `waits`: workflows that wait for others
 
 mod checkup;
@@ -15,8 +15,8 @@ mod documents;
 mod files;
 mod in_force;
 mod leftovers;
+mod open_questions;
 mod quarantined;
-mod questions;
 mod report;
 mod runs;
 mod setup;
