@@ -123,12 +123,15 @@ const fn moment(who: &'static str, words: &'static str, call: &'static str, path
     Moment { who, words, call, path, n }
 }
 
+/// The system call by which the C library of this build opens a file.
+const OPEN: &str = if cfg!(target_env = "musl") { "open" } else { "openat" };
+
 const RECORD: &str = "runs/docs/{round}/1/run.json";
 
 /// Before the agent is launched, or told anything.
 const BEFORE: [Moment; 6] = [
     moment("watcher", "about to claim", "renameat2", "running/docs.{round}.json", 1),
-    moment("watcher", "claimed, no supervisor is started yet", "openat", "/dev/null", 1),
+    moment("watcher", "claimed, no supervisor is started yet", OPEN, "/dev/null", 1),
     moment("watcher", "the supervisor is started, no attempt is written yet", "renameat2", RECORD, 1),
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
