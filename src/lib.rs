@@ -1,22 +1,47 @@
 //! A filesystem mailbox through which coding agents ask their user, and a watcher that relaunches them with the answer.
 //!
+//! ```
+//! use askbox::mailbox::transitions::{accept, post};
+//! use askbox::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let mailbox = Mailbox::open_or_create(folder.path().join("questions"))?;
+//! let workflow = "docs-42".parse()?;
+//!
+//! // An agent asks. Once this returns, the question survives a power cut, and the agent may exit.
+//! let question = Question::new("docs-42".parse()?, "Merge the two sections?");
+//! post::post(&mailbox, question, post::IfPending::Conflict)?;
+//!
+//! // A person answers. The first answer counts.
+//! let answer = Answer::value(AnswerValue::Text("yes, merge them".into()), "ann", "example");
+//! accept::answer(&mailbox, &workflow, None, answer)?;
+//!
+//! // The folder of the document is its state. A watcher would launch the agent now.
+//! assert!(mailbox.document(Folder::Answered, &workflow).exists());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it works
 //! ```text
 //! pending/ID.json ── answer ──▶ answered/ID.json ── claim ──▶ running/ID.QID.json ── delivered ──▶ closed/ID.QID.json
 //!        └── cancel, expire, supersede ──▶ closed/                    └── attempts used up ──▶ parked/ ── retry ──▶ running/
 //! ```
 //!
-//! - The folder a file lies in is its state; one atomic no-replace rename or link is the transition.
-//! - New file: temporary name in the same folder, write, fsync, link or rename with no-replace, fsync of the folder.
-//!   Success is reported only after the last fsync. [`disk`] does this; nothing else writes to the mailbox.
-//! - Events are hints, the folder is the truth.
-//! - Liveness is a held `flock`, never a PID.
+//! - The folder a file lies in is its state. One atomic rename or link that refuses to replace is the transition.
+//! - A new file is written under a temporary name in the same folder, synced, and then given its name; then the folder is synced.
+//!   Success is reported only after the last sync. [`disk`] does this; nothing else writes to the mailbox.
+//! - File events are hints; the folder is the truth.
+//! - A process is alive if it holds its `flock`. A pid proves nothing.
 //!
-//! The rooms, from the top floor down; an arrow only ever points down:
-//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`], [`agent`] → [`mailbox`] → [`disk`], [`id`].
+//! The rooms, from the top floor down; an arrow only points down:
+//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
+//! [`text`], [`error`](mod@error).
 //!
 //! # Limitations
-//! One machine, one user: the mailbox lies on a filesystem whose `rename` and `flock` work, and belongs to the user who runs every
-//! program. Linux is what the tests run on; process recovery reads `/proc`.
+//! One machine and one user: the mailbox lies on a filesystem with working `rename` and `flock`, and belongs to the user who runs every
+//! program. The tests run on Linux; finding the processes of a dead run reads `/proc`.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
