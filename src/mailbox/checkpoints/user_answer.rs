@@ -17,7 +17,7 @@ use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::{read, round};
 
-/// The effect of [`write`].
+/// The effect of [`write()`].
 #[derive(Debug, Default)]
 pub struct Written {
     /// Which checkpoint could not be written, and why.

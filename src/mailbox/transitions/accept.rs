@@ -5,9 +5,9 @@
 //! 2. write the answered document under a temporary name;
 //! 3. write `user_answer` into the workflow's checkpoints, durably;
 //! 4. link the document to `answered/WORKFLOW.json`, never replacing: **the commit point**. It decides every race;
-//! 5. retire the copy in `pending/` (see [`crate::mailbox::retire`]); remove the question's timers.
+//! 5. retire the copy in `pending/` (see [`crate::mailbox::transitions::retire`]); remove the question's timers.
 //!
-//! If the program dies before step 4, nothing was accepted. If it dies after it, [`crate::mailbox::settle`] does step 5.
+//! If the program dies before step 4, nothing was accepted. If it dies after it, [`crate::mailbox::transitions::settle`] does step 5.
 
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};

@@ -11,7 +11,7 @@
 //! 3. move it to `closed/W.Q.json`. Only `closed/` is synced: after a power cut the round may lie in both folders, and the next
 //!    program that finds it so removes the claimed copy (see [`is_closed`]).
 //!
-//! What a crash leaves between two steps is completed by [`crate::mailbox::settle`] or by the recovery of runs.
+//! What a crash leaves between two steps is completed by [`crate::mailbox::transitions::settle`] or by the recovery of runs.
 
 use crate::disk::{self, Placed};
 use crate::error::Result;
