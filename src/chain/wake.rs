@@ -175,5 +175,5 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
 
 /// The prompt that the workflow began with. A session that cannot be continued starts from it again.
 fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
-    round::of_workflow(mailbox, workflow).into_iter().find_map(|f| f.document.typed.prompt)
+    round::of_workflow(mailbox, workflow).into_iter().find_map(|r| r.document.typed.first_prompt().map(str::to_owned))
 }

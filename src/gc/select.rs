@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::gc::{Gc, named, open};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::documents::question::Content;
 use crate::mailbox::{Folder, Question, WorkflowLock, list, read};
 use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
@@ -43,8 +44,10 @@ impl Over {
             at: closed.at,
             state: closed.state,
             answered: question.answer.as_ref().and_then(|a| a.at),
-            has_prompt: question.prompt.is_some(),
-            may_recur: round.question.uuid().get_version_num() == 5 && question.timestamp.is_none() && question.results.is_empty(),
+            has_prompt: question.first_prompt().is_some(),
+            may_recur: round.question.uuid().get_version_num() == 5
+                && question.timestamp.is_none()
+                && !matches!(question.content(), Content::Results { .. }),
             is_old: is_old && closed.at <= before,
         })
     }

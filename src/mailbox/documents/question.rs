@@ -172,6 +172,27 @@ pub struct Question {
     pub late_answers: Vec<Answer>,
 }
 
+/// What a question document is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Content<'a> {
+    /// A question for a person, or the answer to one.
+    Question,
+    /// A task of `relaunch run` or `relaunch spawn`. Its round begins in `running/`, and nobody is asked.
+    Task {
+        /// What the agent is to do.
+        prompt: &'a str,
+        /// The files that the prompt names.
+        reads: &'a [PathBuf],
+    },
+    /// How the workflows ended that this one waited for. Its round begins in `running/`, and nobody is asked.
+    Results {
+        /// The ends.
+        results: &'a [Ended],
+        /// The prompt that this workflow began with, if it began with a task.
+        prompt: Option<&'a str>,
+    },
+}
+
 impl Part {
     /// The key of this part's answer, `n` counted from zero.
     #[must_use]
@@ -223,6 +244,32 @@ impl Question {
             closed: None,
             late_answers: Vec::new(),
         }
+    }
+
+    /// What this document is about. An answered document is always a question: nothing that the asker wrote makes it a task.
+    #[must_use]
+    pub fn content(&self) -> Content<'_> {
+        match (&self.answer, &self.prompt) {
+            (None, prompt) if !self.results.is_empty() => Content::Results { results: &self.results, prompt: prompt.as_deref() },
+            (None, Some(prompt)) => Content::Task { prompt, reads: &self.reads },
+            _ => Content::Question,
+        }
+    }
+
+    /// The prompt that the workflow began with, as far as this document says it.
+    #[must_use]
+    pub fn first_prompt(&self) -> Option<&str> {
+        match self.content() {
+            Content::Question => None,
+            Content::Task { prompt, .. } => Some(prompt),
+            Content::Results { prompt, .. } => prompt,
+        }
+    }
+
+    /// The text above the questions of a batch, if it has one.
+    #[must_use]
+    pub fn lead_in(&self) -> Option<&str> {
+        (self.is_batch() && !self.question.is_empty()).then_some(self.question.as_str())
     }
 
     /// The questions to put to the human: the batch, or the one question as a batch of one.
@@ -285,5 +332,24 @@ impl Question {
     #[must_use]
     pub fn on_expiry(&self) -> OnExpiry {
         self.on_expiry.unwrap_or(if self.default.is_some() { OnExpiry::Default } else { OnExpiry::Keep })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answered_document_is_a_question_whatever_its_other_fields_say() {
+        let content = |json: &str| match serde_json::from_str::<Question>(json).unwrap().content() {
+            Content::Question => "question",
+            Content::Task { .. } => "task",
+            Content::Results { .. } => "results",
+        };
+        let results = r#""results":[{"workflow_id":"c","end":"finished"}]"#;
+        assert_eq!(content(r#"{"workflow_id":"w","question":"?"}"#), "question");
+        assert_eq!(content(r#"{"workflow_id":"w","prompt":"do"}"#), "task");
+        assert_eq!(content(&format!(r#"{{"workflow_id":"w","prompt":"do",{results}}}"#)), "results");
+        assert_eq!(content(&format!(r#"{{"workflow_id":"w","prompt":"do","answer":"a",{results}}}"#)), "question");
     }
 }

@@ -8,6 +8,7 @@ use crate::agent::claude;
 use crate::config::{Config, Mode};
 use crate::error::Result;
 use crate::id::{RoundId, SessionId};
+use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Folder, Mailbox, Question, workflows};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
@@ -64,7 +65,7 @@ fn begin(
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || mailbox.document(Folder::Checkpoints, &question.workflow_id).exists();
     // The results of children mean something only to the session that waited for them.
-    let mode = if question.results.is_empty() { config.relaunch.mode } else { Mode::Resume };
+    let mode = if matches!(question.content(), Content::Results { .. }) { Mode::Resume } else { config.relaunch.mode };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
         return Ok((Begin::Fresh, None));
     }

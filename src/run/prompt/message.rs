@@ -4,6 +4,7 @@ use crate::agent::chain_signals::quoted;
 use crate::config::Config;
 use crate::error::Result;
 use crate::mailbox::documents::awaited::{End, Ended};
+use crate::mailbox::documents::question::Content;
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
@@ -13,20 +14,20 @@ use crate::text::{one_line, shell_quote};
 /// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
 /// long for a prompt.
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
-    if let (false, None) = (question.results.is_empty(), &question.answer) {
+    if let Content::Results { results, prompt } = question.content() {
         let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
-        let results: String = question.results.iter().map(result).collect();
+        let results: String = results.iter().map(result).collect();
         let values = [
             ("workflow_id", run.workflow_id.as_str()),
             ("checkpoint", &checkpoint_in_words(mailbox, question)),
-            ("prompt", question.prompt.as_deref().unwrap_or("(not known)")),
+            ("prompt", prompt.unwrap_or("(not known)")),
             ("results", &results),
         ];
         return Ok(fill(template, &values));
     }
     // A task is its own message.
-    if let (Some(prompt), None) = (&question.prompt, &question.answer) {
-        return Ok(prompt.clone());
+    if let Content::Task { prompt, .. } = question.content() {
+        return Ok(prompt.to_owned());
     }
     let template = match (&run.begin, config.relaunch.prompt.as_str()) {
         (Begin::Fork { .. }, _) => RESUMED,

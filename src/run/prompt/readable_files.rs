@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::mailbox::documents::question::Content;
 use crate::mailbox::{Folder, Mailbox, Question, checkpoints};
 use crate::run::attempt::record::Run;
 
@@ -25,9 +26,10 @@ pub(super) fn long_answer(mailbox: &Mailbox, run: &Run) -> PathBuf {
 
 /// The files that a task or the end of a child names.
 fn of_task(question: &Question) -> Vec<PathBuf> {
-    if question.answer.is_some() {
-        // An agent or a stranger wrote the question: it grants no permissions.
-        return Vec::new();
+    match question.content() {
+        // An agent or an unknown program wrote the question, so it grants no permissions.
+        Content::Question => Vec::new(),
+        Content::Task { reads, .. } => reads.to_vec(),
+        Content::Results { results, .. } => results.iter().filter_map(|r| r.file.clone()).collect(),
     }
-    question.reads.iter().cloned().chain(question.results.iter().filter_map(|r| r.file.clone())).collect()
 }

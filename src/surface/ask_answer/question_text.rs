@@ -105,8 +105,8 @@ pub fn round(found: &Round) -> String {
     let question = &found.document.typed;
     let mut out = about(question);
     out.push('\n');
-    if question.is_batch() && !question.question.is_empty() {
-        let _ = writeln!(out, "{}\n", question.question.trim_end());
+    if let Some(lead_in) = question.lead_in() {
+        let _ = writeln!(out, "{}\n", lead_in.trim_end());
     }
     for (n, p) in question.parts().iter().enumerate() {
         let key = question.is_batch().then(|| p.key(n));

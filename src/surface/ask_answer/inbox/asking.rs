@@ -25,8 +25,8 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
     if !question.is_batch() {
         return ask(&parts[0], None, question.workflow_id.as_str());
     }
-    if !question.question.is_empty() {
-        program::print_words(&format!("{}\n\n", question.question.trim_end()))?;
+    if let Some(lead_in) = question.lead_in() {
+        program::print_words(&format!("{}\n\n", lead_in.trim_end()))?;
     }
     loop {
         let mut answers = Map::new();
