@@ -1,19 +1,20 @@
-//! What is not over, and what it leans on.
+//! The workflows that are not over, and those that they need.
 
 use std::collections::BTreeSet;
 
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read};
 use crate::run::claim;
 
-/// The workflows that are not over, as they were when gc began.
+/// The workflows that were not over when the gc began.
 #[derive(Debug, Default)]
 pub(super) struct Open {
-    /// Something of theirs is pending, answered, running, parked or awaited, or they wait themselves.
+    /// They have a round that is not closed, are awaited, or wait for another workflow.
     workflows: BTreeSet<WorkflowId>,
-    /// Those in whose runs they were begun: an answer may have to resume such a session.
+    /// Their ancestors: an answer may have to resume the session of one.
     above: BTreeSet<WorkflowId>,
 }
 
@@ -32,25 +33,23 @@ impl Open {
                 workflows.insert(round.workflow);
             }
         }
-        // A question that is being retired, or that a crash left so.
+        // Questions that are being retired, or that a crash left so.
         let retired = list::hidden_names(mailbox, Folder::Pending)?;
-        workflows.extend(
-            retired.iter().filter_map(|n| Some(RoundId::from_file_name(&format!("{}.json", n.rsplit_once("retired.")?.1))?.workflow)),
-        );
+        workflows.extend(retired.iter().filter_map(|name| Some(retire::retired_round(name)?.workflow)));
         for parent in awaits::parents(mailbox)? {
             workflows.extend(awaits::of_parent(mailbox, &parent)?.into_iter().map(|w| w.typed.child));
             workflows.insert(parent);
         }
         let mut above = BTreeSet::new();
         for workflow in workflows.iter().chain(&parents) {
-            // A record that cannot be read has no parent that could be kept.
+            // The ancestors of a record that cannot be read are unknown.
             above.extend(lineage::ancestors(mailbox, workflow).unwrap_or_default());
         }
         above.extend(parents);
         Ok(Self { workflows, above })
     }
 
-    /// Whether a workflow, or one that it belongs to or that leans on it, was not over when gc began.
+    /// Whether a workflow, an ancestor of it or a descendant of it was not over when the gc began.
     pub(super) fn concerns(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
         if self.workflows.contains(workflow) || self.above.contains(workflow) {
             return Ok(true);

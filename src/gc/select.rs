@@ -1,10 +1,11 @@
-//! Which rounds of a workflow go.
+//! Which rounds of a workflow may be removed.
 
 use std::collections::BTreeSet;
 
 use crate::disk::Lock;
 use crate::error::Result;
-use crate::gc::{Gc, named, open};
+use crate::gc::open;
+use crate::gc::pass::{Gc, named};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::documents::question::Content;
@@ -12,16 +13,16 @@ use crate::mailbox::{Folder, Question, WorkflowLock, list, read};
 use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
 
-/// What goes of a workflow.
+/// What is to be removed of a workflow.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// Rounds.
+    /// The rounds.
     pub(super) rounds: Vec<QuestionId>,
-    /// Where all of the workflow goes, its newest round: that one goes at the very end.
+    /// The newest round, if the whole workflow is removed. It is removed last.
     pub(super) last: Option<QuestionId>,
 }
 
-/// What matters of a closed round.
+/// The facts about a closed round that decide whether it stays.
 struct Over {
     question: QuestionId,
     begun: Time,
@@ -29,7 +30,7 @@ struct Over {
     state: Closed,
     answered: Option<Time>,
     has_prompt: bool,
-    /// Its id may come again, with the same words asked once more.
+    /// Its id was derived, and asking the same content again would derive it again.
     may_recur: bool,
     is_old: bool,
 }
@@ -54,10 +55,9 @@ impl Over {
 }
 
 impl Gc<'_> {
-    /// Under the workflow's lock. `old`: its rounds whose files are old.
+    /// Selects what is to be removed. `old`: the workflow's rounds whose files are old.
     pub(super) fn select(&self, lock: &WorkflowLock, old: &BTreeSet<QuestionId>) -> Result<Selection> {
         let (mailbox, workflow) = (self.mailbox, lock.workflow());
-        // An unreadable one may be of any of its rounds.
         let named = named(mailbox, workflow)?;
         let known: BTreeSet<QuestionId> = list::rounds_of(mailbox, workflow).map(|r| r.question).chain(old.iter().copied()).collect();
         let (mut over, mut others) = (Vec::new(), false);
@@ -66,7 +66,7 @@ impl Gc<'_> {
             let read = read::document(&mailbox.round(Folder::Closed, &round));
             match read.ok().and_then(|d| Over::of(&d.typed, &round, old.contains(&question), self.before)) {
                 Some(round) => over.push(round),
-                // Open, in quarantine, or somebody's own.
+                // Not closed, or not readable.
                 None => others = true,
             }
         }
@@ -82,14 +82,14 @@ impl Gc<'_> {
         Ok(Selection { rounds: over.iter().filter(goes).map(|o| o.question).collect(), last: None })
     }
 
-    /// Whether something of the workflow is open, young, or needed by others.
+    /// Whether the workflow is open, has a young checkpoint, or is needed by an open workflow.
     fn is_needed(&self, lock: &WorkflowLock) -> Result<bool> {
         let (mailbox, workflow) = (self.mailbox, lock.workflow());
         Ok(self.has_young_checkpoint(workflow) || self.open.concerns(mailbox, workflow)? || open::is_open(mailbox, workflow)?)
     }
 
-    /// The rounds by which a workflow that goes on is known: how it stands, what its answer was, what it was begun with, and
-    /// what its parent was or will be told.
+    /// The rounds that must stay while their workflow goes on: the one closed last, the one answered last, the first one with a
+    /// prompt, and those that tell its parent how it ended.
     fn needed_of(&self, lock: &WorkflowLock, over: &[Over]) -> Result<BTreeSet<QuestionId>> {
         let mut needed: BTreeSet<QuestionId> = over.iter().rev().take(1).map(|o| o.question).collect();
         needed.extend(over.iter().max_by_key(|o| (o.answered, o.at)).map(|o| o.question));
@@ -112,7 +112,7 @@ impl Gc<'_> {
         Ok(needed)
     }
 
-    /// The right to remove a round's runs; `None` where somebody holds it.
+    /// Takes the run lock, if there is one. `None` if another process holds it.
     pub(super) fn hold(&self, round: &RoundId) -> Result<Option<Option<Lock>>> {
         let path = record::lock_path(self.mailbox, round);
         if path.symlink_metadata().is_err() {

@@ -1,17 +1,18 @@
-//! The removal itself. Each step leaves a state that is one of somebody's: the round is there, or it is not.
+//! The removal of rounds and workflows. After each step a round either is there or is not.
 
 use crate::disk::{self, Lock, TEMPORARY_PREFIX};
 use crate::error::{Error, Result};
-use crate::gc::{Gc, gone, named, open};
+use crate::gc::open;
+use crate::gc::pass::{Gc, gone, named};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::{Folder, WorkflowLock, list};
 use crate::run::claim;
 use crate::run::money::costs;
 
-/// What askbox keeps of an attempt.
+/// The files of an attempt.
 const OF_AN_ATTEMPT: [&str; 7] = ["run.json", "events.jsonl", "stderr.log", "supervisor.log", "answer.txt", "stop.json", "control"];
 
-/// What askbox keeps in `runs/W/Q`.
+/// Whether a name in `runs/W/Q` is one that askbox made. Other names are not removed.
 fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
     match depth {
         0 if is_folder => name.parse::<u32>().is_ok(),
@@ -22,11 +23,11 @@ fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
 }
 
 impl Gc<'_> {
-    /// Some rounds, under the workflow's lock, of a workflow that goes on or does not.
+    /// Removes rounds of a workflow. `goes_on`: other rounds of it stay, so the cost of these is added to its record.
     pub(super) fn remove_rounds(&mut self, lock: &WorkflowLock, questions: &[QuestionId], goes_on: bool) -> Result<()> {
         let named = named(self.mailbox, lock.workflow())?;
         let round = |question: &QuestionId| RoundId { workflow: lock.workflow().clone(), question: *question };
-        // What has been changed since, or is gone, is not ours to judge any more.
+        // A document that has changed since the selection stays.
         let still = |r: &RoundId| self.is_old(&self.mailbox.round(Folder::Closed, r)) && !named.contains(&r.question);
         let rounds: Vec<RoundId> = questions.iter().map(round).filter(still).collect();
         if goes_on {
@@ -42,7 +43,7 @@ impl Gc<'_> {
 
     fn remove_round(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
         let Some(_held) = self.hold(round)? else {
-            return Err(Error::conflict("its run is live still", "the next gc takes it"));
+            return Err(Error::conflict("its run is still live", "the next gc takes it"));
         };
         let aside = gone(self.mailbox, Folder::Closed, &round.file_name());
         disk::untouch(&aside)?;
@@ -53,7 +54,7 @@ impl Gc<'_> {
         self.remove_runs(lock, round)
     }
 
-    /// The rest of a round that is gone.
+    /// Steps 2 and 3 for a round that was renamed.
     pub(super) fn remove_runs(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
         let removed = disk::remove_known(&self.mailbox.runs_of(round), &of_a_round)?;
         *self.report.bytes.get_or_insert_default() += removed.bytes;
@@ -61,7 +62,7 @@ impl Gc<'_> {
         disk::untouch(&gone(self.mailbox, Folder::Closed, &round.file_name()))
     }
 
-    /// `runs/W`, once nothing is left in it.
+    /// Removes `runs/W` once nothing is left in it.
     fn tidy(&self, lock: &WorkflowLock) -> Result<()> {
         let workflow = lock.workflow();
         if list::rounds_of(self.mailbox, workflow).next().is_some()
@@ -70,7 +71,7 @@ impl Gc<'_> {
         {
             return Ok(());
         }
-        // Whoever begins to wait meanwhile sees that the file is not the one he locked.
+        // A process that begins to wait meanwhile checks that the file of this name is still the one that it locked.
         let waiter = claim::waiter_path(self.mailbox, workflow);
         let held = if waiter.symlink_metadata().is_ok() { Lock::try_acquire(&waiter)? } else { None };
         let known = |depth: usize, name: &str, is_folder: bool| {
@@ -79,7 +80,7 @@ impl Gc<'_> {
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
 
-    /// What is left of a workflow that is over: its checkpoint, its record, and its newest round.
+    /// Removes the rest of a workflow that is over: its checkpoint, its record, and its newest round.
     pub(super) fn remove_workflow(&mut self, workflow: &WorkflowId, last: QuestionId) -> Result<()> {
         let lock = self.mailbox.lock(workflow)?;
         let is_last = list::rounds_of(self.mailbox, workflow).all(|r| r.question == last);
@@ -89,7 +90,7 @@ impl Gc<'_> {
             return Ok(());
         }
         if self.hold(&round)?.is_none() {
-            return Err(Error::conflict("its run is live still", "the next gc takes it"));
+            return Err(Error::conflict("its run is still live", "the next gc takes it"));
         }
         let mut aside = Vec::new();
         for folder in [Folder::Checkpoints, Folder::Workflows] {
@@ -98,7 +99,7 @@ impl Gc<'_> {
                 aside.push((folder, path, to));
             }
         }
-        // A post takes no lock: one that came since we looked finds everything as it was.
+        // A post takes no lock. If one came meanwhile, the record and the checkpoint get their names back.
         if open::is_open(self.mailbox, workflow)? {
             return aside.iter().try_for_each(|(_, path, to)| disk::set_aside(to, path).map(drop));
         }
