@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::{Await, End, Ended};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read, workflows};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, workflows};
 use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::view::tail::EventTail;
@@ -145,7 +145,7 @@ struct Newest {
 fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
     let mut newest: Option<Newest> = None;
     for round in closed {
-        let Ok(document) = read::document(&mailbox.round(Folder::Closed, &round)) else { continue };
+        let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
         let begun = document.typed.asked_at().unwrap_or(closed.at);
         if newest.as_ref().is_some_and(|n| n.begun > begun) {

@@ -6,7 +6,7 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read};
+use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
 use crate::run::claim;
 
 /// The workflows that were not over when the gc began.
@@ -23,13 +23,13 @@ impl Open {
         let (mut workflows, mut parents) = (BTreeSet::new(), BTreeSet::new());
         for folder in [Folder::Pending, Folder::Answered] {
             for workflow in list::workflows(mailbox, folder)? {
-                parents.extend(read::document(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
+                parents.extend(read_question::document(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
                 workflows.insert(workflow);
             }
         }
         for folder in [Folder::Running, Folder::Parked] {
             for round in list::round_names(mailbox, folder) {
-                parents.extend(read::document(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
+                parents.extend(read_question::document(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
                 workflows.insert(round.workflow);
             }
         }

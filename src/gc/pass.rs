@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::gc::open::Open;
 use crate::gc::report::{Left, Report};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, read};
+use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::time::Time;
 
 /// The prefix of a document that is being removed. Readers pass such names over.
@@ -60,7 +60,7 @@ pub(super) fn gone(mailbox: &Mailbox, folder: Folder, name: &str) -> PathBuf {
 pub(super) fn named(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<BTreeSet<QuestionId>> {
     let mut ids = BTreeSet::new();
     for folder in [Folder::Pending, Folder::Answered] {
-        match read::document(&mailbox.document(folder, workflow)) {
+        match read_question::document(&mailbox.document(folder, workflow)) {
             Ok(document) => ids.extend(document.typed.question_id),
             Err(e) if e.is_missing_file() => {}
             Err(e) => return Err(e),

@@ -9,7 +9,7 @@ use crate::gc::pass::{Gc, named};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::documents::question::Content;
-use crate::mailbox::{Folder, Question, WorkflowLock, list, read};
+use crate::mailbox::{Folder, Question, WorkflowLock, list, read_question};
 use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
 
@@ -63,7 +63,7 @@ impl Gc<'_> {
         let (mut over, mut others) = (Vec::new(), false);
         for question in known {
             let round = RoundId { workflow: workflow.clone(), question };
-            let read = read::document(&mailbox.round(Folder::Closed, &round));
+            let read = read_question::document(&mailbox.round(Folder::Closed, &round));
             match read.ok().and_then(|d| Over::of(&d.typed, &round, old.contains(&question), self.before)) {
                 Some(round) => over.push(round),
                 // Not closed, or not readable.

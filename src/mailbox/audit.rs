@@ -1,5 +1,6 @@
-//! `audit.jsonl`: every transition, who, when, why. Appended without fsync: it can be rebuilt from the documents, and a full
-//! disk must not undo a transition that has happened. At [`ROTATE_AT`] it becomes `audit.jsonl.1`, the older ones move up.
+//! The audit trail, `audit.jsonl`: one line for each transition, with who, when and why. It is appended without fsync and its
+//! failures are ignored: the documents are the truth, and a full disk must not undo a transition. At [`ROTATE_AT`] bytes the
+//! file becomes `audit.jsonl.1`, and the older ones move up by one.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -11,9 +12,9 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::layout::{Mailbox, WorkflowLock};
 use crate::time::{self, Time};
 
-/// Bytes after which the file is rotated.
+/// The size at which the file is rotated, in bytes.
 pub const ROTATE_AT: u64 = 8 << 20;
-/// How far [`record_once`] looks back, in bytes.
+/// How much of the file's end [`record_once`] reads, in bytes.
 const LATELY: u64 = 64 << 10;
 /// How many rotated files are kept.
 pub const KEEP: u32 = 9;
@@ -22,17 +23,17 @@ pub const KEEP: u32 = 9;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// When.
+    /// When it happened.
     pub at: Time,
     /// What happened: `posted`, `answered`, `claimed`, `delivered` …
     pub event: String,
-    /// To which workflow.
+    /// The workflow concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<WorkflowId>,
-    /// In which round.
+    /// The round concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
-    /// By whom.
+    /// Who did it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// Why, in words.
@@ -41,38 +42,38 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Something that happened to a round.
+    /// An event of a round.
     #[must_use]
     pub fn of(event: &str, round: &RoundId) -> Self {
         Self { workflow_id: Some(round.workflow.clone()), question_id: Some(round.question), ..Self::about(event) }
     }
 
-    /// Something that happened to the mailbox.
+    /// An event of the mailbox.
     #[must_use]
     pub fn about(event: &str) -> Self {
         Self { at: time::now(), event: event.into(), workflow_id: None, question_id: None, by: String::new(), why: String::new() }
     }
 
-    /// By whom.
+    /// Sets who did it.
     #[must_use]
     pub fn by(self, by: &str) -> Self {
         Self { by: crate::text::excerpt(by, 200), ..self }
     }
 
-    /// Why.
+    /// Sets why.
     #[must_use]
     pub fn why(self, why: impl AsRef<str>) -> Self {
         Self { why: crate::text::excerpt(why.as_ref(), 1000), ..self }
     }
 }
 
-/// Appends one entry. A failure is passed over: the documents are the truth.
+/// Appends one entry. A failure is ignored.
 pub fn record(mailbox: &Mailbox, entry: Entry) {
     record_all(mailbox, &[entry]);
 }
 
-/// [`record`] for what several watchers see at once and nobody else says: unless one of them has said it lately. The workflow's
-/// lock makes them look one after the other.
+/// Appends an entry unless the end of the file has the same event of the same round. For events that several watchers see at once;
+/// the workflow's lock lets one of them look at a time.
 pub fn record_once(mailbox: &Mailbox, _lock: &WorkflowLock, entry: Entry) {
     let same =
         |other: &Entry| (&other.event, &other.workflow_id, other.question_id) == (&entry.event, &entry.workflow_id, entry.question_id);
@@ -107,7 +108,7 @@ pub fn record_all(mailbox: &Mailbox, entries: &[Entry]) {
 fn rotate(mailbox: &Mailbox) {
     let Ok(Some(_lock)) = Lock::try_acquire(&mailbox.lock_file("audit")) else { return };
     let name = |n: u32| mailbox.root().join(format!("audit.jsonl.{n}"));
-    // Somebody else may have rotated between our write and our lock.
+    // Another process may have rotated the file before the lock was taken.
     if std::fs::metadata(mailbox.audit()).map_or(0, |m| m.len()) < ROTATE_AT || disk::remove(&name(KEEP)).is_err() {
         return;
     }

@@ -1,5 +1,6 @@
-//! `awaits/PARENT/CHILD.json`: a workflow that is to be told how another one ends. Made before the child is launched, removed
-//! once the parent has been told. Beside it lies `CHILD.lock`, held by a `relaunch spawn` that waits in the parent's own turn.
+//! Awaits, `awaits/PARENT/CHILD.json`: a workflow waits for the end of another one. An await is made before the child is launched
+//! and removed once the parent has been told the end. `CHILD.lock` beside it is held by a `relaunch spawn` that waits in the
+//! parent's own turn.
 
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ fn lock_path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Path
     folder(mailbox, parent).join(format!("{child}.lock"))
 }
 
-/// Makes a wait durable. The caller holds the parent's lock, and knows that there is none yet.
+/// Creates an await, durably. The caller holds the parent's lock and knows that there is none yet.
 pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: Join, request: Option<Uuid>) -> Result<()> {
     let parent = lock.workflow();
     disk::create_folder(&folder(mailbox, parent))?;
@@ -43,19 +44,19 @@ pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: 
     disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_bytes()).map(drop)
 }
 
-/// The right to tell the parent in its own turn. While it is held, nobody wakes the parent. The caller holds the parent's lock
-/// and knows that nobody holds this one: somebody may just look whether it is held.
+/// Takes `CHILD.lock`, the right to tell the parent in its own turn. While it is held, no process wakes the parent. The caller holds
+/// the parent's lock and knows that this one is free, except for moments in which another process checks it.
 pub fn hold(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Result<Lock> {
     disk::create_folder(&folder(mailbox, lock.workflow()))?;
     Lock::acquire(&lock_path(mailbox, lock.workflow(), child))
 }
 
-/// Whether somebody waits for the child in the parent's own turn.
+/// Whether a process waits for the child in the parent's own turn.
 pub fn is_held(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<bool> {
     Lock::is_held(&lock_path(mailbox, parent, child))
 }
 
-/// One wait; `None` where there is none.
+/// Reads an await; `None` if there is none.
 pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Document<Await>>> {
     let path = path(mailbox, parent, child);
     let document: Document<Await> = match disk::read(&path, MAX_AWAIT) {
@@ -70,13 +71,13 @@ pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
     Ok(Some(document))
 }
 
-/// Writes a changed wait. The caller holds the parent's lock.
+/// Replaces an await. The caller holds the parent's lock.
 pub fn write(mailbox: &Mailbox, lock: &WorkflowLock, mut wait: Document<Await>) -> Result<()> {
     wait.update()?;
     disk::replace(&path(mailbox, lock.workflow(), &wait.typed.child), &wait.to_bytes())
 }
 
-/// The parent has been told. The caller holds the parent's lock.
+/// Removes an await whose end the parent has been told. The caller holds the parent's lock.
 pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Result<()> {
     disk::remove(&path(mailbox, lock.workflow(), child))?;
     disk::untouch(&lock_path(mailbox, lock.workflow(), child))?;
@@ -84,14 +85,14 @@ pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Res
     Ok(())
 }
 
-/// Whether a removal may have been broken off: the folder is there.
+/// Whether the folder of a parent exists. Without awaits in it, a removal was interrupted: see [`tidy`].
 #[must_use]
 pub fn has_folder(mailbox: &Mailbox, parent: &WorkflowId) -> bool {
     folder(mailbox, parent).exists()
 }
 
-/// Completes what was broken off where nobody waits any more: locks without a wait, temporary files, and the folder. The
-/// caller holds the parent's lock, under which alone anything is written there.
+/// Removes what an interrupted removal left: locks without an await, temporary files, and the folder. The caller holds the
+/// parent's lock, so no other process writes there.
 pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
     let folder = folder(mailbox, lock.workflow());
     for name in names(&folder)? {
@@ -108,7 +109,7 @@ pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
     Ok(())
 }
 
-/// For whom a workflow waits, in the order of their beginnings.
+/// The awaits of a parent, oldest first.
 pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<Await>>> {
     let mut waits = Vec::new();
     for child in children(mailbox, parent)? {
@@ -118,27 +119,27 @@ pub fn of_parent(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<Document<
     Ok(waits)
 }
 
-/// For whom a workflow waits, by the names alone.
+/// The children that a parent waits for. Reads names only.
 pub fn children(mailbox: &Mailbox, parent: &WorkflowId) -> Result<Vec<WorkflowId>> {
     Ok(entries(&folder(mailbox, parent))?.iter().filter_map(|name| WorkflowId::from_file_name(name)).collect())
 }
 
-/// Every workflow that waits for another one.
+/// All workflows that wait for another one.
 pub fn parents(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
     let mut parents = folders(mailbox)?;
-    // A lock may have stayed behind, or a folder whose files somebody removed.
+    // A folder may hold only a lock, or nothing.
     parents.retain(|parent| !children(mailbox, parent).is_ok_and(|c| c.is_empty()));
     Ok(parents)
 }
 
-/// Who waits for a workflow.
+/// The parents that wait for a child.
 pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>> {
     let mut parents = folders(mailbox)?;
     parents.retain(|parent| path(mailbox, parent, child).exists());
     Ok(parents)
 }
 
-/// [`parents`], and those where the removal of the last wait was broken off: see [`tidy`].
+/// All parents with a folder, also those without awaits: see [`tidy`].
 pub fn folders(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
     Ok(entries(&mailbox.folder(Folder::Awaits))?.iter().filter_map(|name| name.parse().ok()).collect())
 }
@@ -148,7 +149,7 @@ fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
 }
 
 fn names(folder: &std::path::Path) -> Result<Vec<String>> {
-    // No link is followed, and what is no folder holds nothing.
+    // A symbolic link is not followed.
     if !folder.symlink_metadata().is_ok_and(|m| m.is_dir()) {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Where everything lies.
+//! The layout of a mailbox: its folders, its paths, and the lock of a workflow.
 
 use std::path::{Path, PathBuf};
 
@@ -6,33 +6,33 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 
-/// The folders of a mailbox. The first five are states of a round.
+/// The folders of a mailbox. The first five are the states of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Folder {
-    /// `WORKFLOW.json`: waits for an answer.
+    /// `WORKFLOW.json`: the question waits for an answer.
     Pending,
-    /// `WORKFLOW.json`: answered, not yet claimed by a run.
+    /// `WORKFLOW.json`: answered, and not yet claimed by a run.
     Answered,
-    /// `WORKFLOW.QUESTION.json`: claimed; a run delivers it, or will after its back-off.
+    /// `WORKFLOW.QUESTION.json`: claimed. A run delivers the answer, or will do so after a delay.
     Running,
-    /// `WORKFLOW.QUESTION.json`: all attempts failed; `relaunch retry` brings it back.
+    /// `WORKFLOW.QUESTION.json`: all attempts failed, or the run was stopped. `relaunch retry` moves it back.
     Parked,
-    /// `WORKFLOW.QUESTION.json`: delivered, withdrawn, expired, superseded.
+    /// `WORKFLOW.QUESTION.json`: over.
     Closed,
-    /// What could not be read, each with its `.reason`.
+    /// Files that cannot be used, each with its `.reason`.
     Quarantine,
     /// `WORKFLOW.json`: the state a fresh process resumes from.
     Checkpoints,
-    /// `WORKFLOW.json`: parent, session, cwd.
+    /// `WORKFLOW.json`: the record of a workflow, such as its parent and session.
     Workflows,
-    /// `WORKFLOW/QUESTION/ATTEMPT/`: `run.json`, `events.jsonl`, `stderr.log`, `lock`. Every round that has left `pending/` for
-    /// a run or for `closed/` has its folder here: so the rounds of one workflow are found without a look at all there are.
+    /// `WORKFLOW/QUESTION/ATTEMPT/`: `run.json`, `events.jsonl`, `stderr.log`, `lock`. Every round that was
+    /// claimed or closed has a folder here, by which the rounds of one workflow are found.
     Runs,
-    /// Empty files whose names say when to look at what: hints, rebuilt from the documents.
+    /// Empty files whose names are dates: hints, which are rebuilt from the documents.
     Timers,
-    /// Lock files; they live as long as the mailbox.
+    /// Lock files. They are never deleted.
     Locks,
-    /// `PARENT/CHILD.json`: who is to be told how another workflow ends.
+    /// `PARENT/CHILD.json`: a workflow waits for the end of another one.
     Awaits,
 }
 
@@ -73,14 +73,14 @@ impl Folder {
     }
 }
 
-/// An opened mailbox: its folder is ours, is no link, and nobody else may write into it.
+/// An opened mailbox. Its folders belong to the user, are not symbolic links, and no other user may write into them.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     root: PathBuf,
 }
 
 impl Mailbox {
-    /// `--mailbox DIR`, else `$ASKBOX_DIR`, else `~/.claude/questions`, made absolute.
+    /// The path of the mailbox: `flag`, else `$ASKBOX_DIR`, else `~/.claude/questions`. It is made absolute.
     pub fn locate(flag: Option<&Path>) -> Result<PathBuf> {
         let from_env = || std::env::var_os("ASKBOX_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
         let path = match flag.map(Path::to_path_buf).or_else(from_env) {
@@ -97,17 +97,17 @@ impl Mailbox {
         let mailbox = Self { root };
         if missing {
             for folder in Folder::ALL {
-                // A stranger made the mailbox with the folders he knows of. Where it cannot be written, it can still be read.
+                // Another program made the mailbox with fewer folders. A mailbox that cannot be written can still be read.
                 drop(disk::create_folder_in(&mailbox.folder(folder)));
             }
             disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
-        // What cannot be synced cannot be written either, and says so then.
+        // A failure is ignored: the first write to this mailbox will fail too, and report it.
         let _ = mailbox.make_durable();
         Ok(mailbox)
     }
 
-    /// Opens a mailbox, making the folders that are missing.
+    /// Opens a mailbox, and makes the folders that are missing.
     pub fn open_or_create(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
         let missing = match disk::check_folders(&root, Folder::ALL.map(Folder::name)) {
@@ -118,20 +118,20 @@ impl Mailbox {
         if missing {
             disk::create_folder(&mailbox.root)?;
             Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&mailbox.folder(folder)))?;
-            // Somebody else may have made what we found missing.
+            // Another process may have made a folder meanwhile.
             disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
         }
         mailbox.make_durable()?;
         Ok(mailbox)
     }
 
-    /// A folder that is there may have been made a moment ago by somebody who has not synced its name yet, or by a stranger who
-    /// never will: a power cut would take it, and what was acknowledged in it. Once a mailbox, then `locks/synced` is there.
+    /// Syncs the names of the mailbox's folders. Another program may have made them without syncing, and a power cut would remove them
+    /// together with all that they hold. This happens once for each mailbox; then `locks/synced` exists.
     fn make_durable(&self) -> Result<()> {
         let mark = self.lock_file("synced");
         if !mark.exists() {
             disk::sync_names(&self.root)?;
-            // Where it cannot be made, it is done again.
+            // If the mark cannot be made, the next program syncs again.
             let _ = disk::touch(&mark);
         }
         Ok(())
@@ -185,19 +185,19 @@ impl Mailbox {
         self.root.join("audit.jsonl")
     }
 
-    /// A lock file for a purpose of its own, such as `launch`.
+    /// A lock file that is not a workflow's, such as `audit`.
     #[must_use]
     pub fn lock_file(&self, name: &str) -> PathBuf {
         self.folder(Folder::Locks).join(name)
     }
 
-    /// Takes the lock under which every transition of `workflow` happens. The lock files are 256 stripes, so that they stay
-    /// few for ever; therefore never hold two of these at once.
+    /// Takes the lock under which every transition of `workflow` happens. Workflows share 256 lock files (stripes), because lock files
+    /// are never deleted. Therefore a process must never hold two of these locks at once.
     pub fn lock(&self, workflow: &WorkflowId) -> Result<WorkflowLock> {
         Ok(WorkflowLock { _lock: Lock::acquire(&self.stripe(workflow))?, workflow: workflow.clone() })
     }
 
-    /// Whether somebody holds the lock of a workflow, or of one that shares it.
+    /// Whether another process holds the lock of a workflow, or of one with the same stripe.
     pub fn is_locked(&self, workflow: &WorkflowId) -> Result<bool> {
         Lock::is_held(&self.stripe(workflow))
     }
@@ -218,7 +218,7 @@ pub struct WorkflowLock {
 }
 
 impl WorkflowLock {
-    /// Whose lock this is.
+    /// The workflow whose lock this is.
     #[must_use]
     pub fn workflow(&self) -> &WorkflowId {
         &self.workflow

@@ -1,19 +1,16 @@
-//! Who is whose parent, read from the workflows' records, the questions that wait, and the awaits.
-
-use crate::mailbox::read;
-use crate::mailbox::workflows;
-use std::collections::{BTreeMap, BTreeSet};
+//! Parents and children of workflows, read from the workflows' records, the open questions and the awaits.
 
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{awaits, list};
+use crate::mailbox::{awaits, list, read_question, workflows};
 use crate::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest line of ancestors that is followed: a damaged record must not lead us round and round.
+/// The longest line of ancestors that is followed. Damaged records may name each other as parents.
 const LONGEST: usize = 10_000;
 
-/// The parent of a workflow, as its record says.
+/// The parent of a workflow, according to its record.
 pub fn parent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<WorkflowId>> {
     Ok(workflows::read(mailbox, workflow)?.and_then(|d| d.typed.parent))
 }
@@ -31,24 +28,24 @@ pub fn ancestors(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<Workflo
     Ok(line)
 }
 
-/// The first workflow of the tree that one belongs to.
+/// The root of the tree that a workflow belongs to.
 pub fn root(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<WorkflowId> {
     Ok(ancestors(mailbox, workflow)?.pop().unwrap_or_else(|| workflow.clone()))
 }
 
-/// What is known of a workflow's place among the others.
+/// The place of a workflow among the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kin {
-    /// In whose run it began.
+    /// The workflow in whose run it began.
     pub parent: Option<WorkflowId>,
-    /// When it began, as far as that is told.
+    /// When it began, if known.
     pub born: Option<Time>,
-    /// It has a round that is not over, or waits for another workflow.
+    /// Whether it has a round that is not closed, or waits for another workflow.
     pub open: bool,
 }
 
-/// Every workflow that is known. Reads every record: for people, not for the hot path. One that cannot be read has no parent,
-/// and hides no other. Closed rounds are not looked at: what was taken back before it ever ran is in no tree.
+/// All workflows that have a record, an open round or an await. Reads all records, so it is too slow for every launch. A record that
+/// cannot be read counts as one without a parent. A workflow whose question was withdrawn before it ever ran is not included.
 pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
     let mut known: BTreeMap<WorkflowId, Kin> = BTreeMap::new();
     for id in list::workflows(mailbox, Folder::Workflows)? {
@@ -61,7 +58,7 @@ pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
             let kin = known.entry(id.clone()).or_default();
             kin.open = true;
             if (kin.parent.is_none() || kin.born.is_none())
-                && let Ok(document) = read::document(&mailbox.document(folder, &id))
+                && let Ok(document) = read_question::document(&mailbox.document(folder, &id))
             {
                 kin.born = kin.born.or(document.typed.asked_at());
                 kin.parent = kin.parent.take().or(document.typed.parent);
@@ -82,7 +79,7 @@ pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
     Ok(known)
 }
 
-/// Who is under whom.
+/// The children of each workflow.
 #[must_use]
 pub fn children(known: &BTreeMap<WorkflowId, Kin>) -> BTreeMap<&WorkflowId, Vec<&WorkflowId>> {
     let mut children: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -94,7 +91,7 @@ pub fn children(known: &BTreeMap<WorkflowId, Kin>) -> BTreeMap<&WorkflowId, Vec<
     children
 }
 
-/// A workflow and everything below it, parents before their children. Reads what [`known`] does.
+/// A workflow and all its descendants, parents before their children. Reads all records, as [`known`] does.
 pub fn members(mailbox: &Mailbox, root: &WorkflowId) -> Result<Vec<WorkflowId>> {
     let known = known(mailbox)?;
     let children = children(&known);

@@ -1,17 +1,17 @@
-//! Names in folders. Bodies are read when they are needed.
+//! Lists the names in the mailbox's folders, and the pending questions.
 
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::QuestionDocument;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::read;
+use crate::mailbox::read_question;
 
-/// Every name in a folder but the hidden ones; a folder that is missing is empty.
+/// The names in a folder, without hidden ones. A missing folder has no names.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
     names_where(mailbox, folder, |name| !name.starts_with('.'))
 }
 
-/// What programs and crashes left in a folder.
+/// The hidden names in a folder: temporary files, and what a crash left.
 pub fn hidden_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
     names_where(mailbox, folder, |name| name.starts_with('.'))
 }
@@ -32,20 +32,21 @@ fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool)
     Ok(names)
 }
 
-/// The workflows that have a document in a folder of one document a workflow.
+/// The workflows with a document in a folder that holds one document per workflow.
 pub fn workflows(mailbox: &Mailbox, folder: Folder) -> Result<Vec<WorkflowId>> {
     Ok(names(mailbox, folder)?.iter().filter_map(|n| WorkflowId::from_file_name(n)).collect())
 }
 
-/// The rounds in a folder that keeps rounds; unreadable folders are empty.
+/// The rounds in a folder that holds one document per round. A folder that cannot be read has none.
 pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> + use<> {
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
 }
 
-/// The rounds of one workflow that have a folder in `runs/`: all that were claimed or closed. Costs as much as it has rounds.
+/// The rounds of a workflow that were claimed or closed: those with a folder in `runs/`. The cost grows with the rounds of this
+/// workflow only.
 pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {
     let folder = mailbox.runs_of_workflow(workflow);
-    // No link is followed.
+    // A symbolic link is not followed.
     let own = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
     let entries = own.then(|| std::fs::read_dir(folder)).and_then(std::io::Result::ok);
     let questions = entries.into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
@@ -58,17 +59,17 @@ pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item
 /// One entry of the inbox.
 #[derive(Debug)]
 pub struct Pending {
-    /// Whose.
+    /// The workflow that asks.
     pub workflow: WorkflowId,
-    /// The question, or why it cannot be read.
+    /// The question, or the reason why it cannot be read.
     pub document: Result<QuestionDocument>,
 }
 
-/// All pending questions: larger `priority` first, then the oldest.
+/// All pending questions: those of larger `priority` first, then the oldest.
 pub fn pending(mailbox: &Mailbox) -> Result<Vec<Pending>> {
     let mut list: Vec<Pending> = workflows(mailbox, Folder::Pending)?
         .into_iter()
-        .map(|workflow| Pending { document: read::pending(mailbox, &workflow), workflow })
+        .map(|workflow| Pending { document: read_question::pending(mailbox, &workflow), workflow })
         .filter(|p| !matches!(&p.document, Err(e) if e.is_missing_file()))
         .collect();
     let key = |p: &Pending| {

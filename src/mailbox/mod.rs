@@ -1,4 +1,40 @@
-//! The mailbox.
+//! The mailbox: a folder of documents. **The folder that a document lies in is its state**, and one atomic rename or link is the
+//! transition, so `ls` and `jq` are enough to see and repair everything.
+//!
+//! ```text
+//!            post                answer               claim               delivered
+//!  (nothing) ────▶ pending/W.json ────▶ answered/W.json ────▶ running/W.Q.json ────▶ closed/W.Q.json
+//!                     │      ▲               │                 │        ▲                ▲  ▲
+//!                     │      └─ no answer ───┘       attempts  │        │ retry          │  │
+//!                     │         came with it         used up   ▼        │      dropped   │  │
+//!                     │                                    parked/W.Q.json ──────────────┘  │
+//!                     └─ withdrawn, expired, superseded ────────────────────────────────────┘
+//! ```
+//! `W` is the workflow, `Q` the question id; both together are a *round*. A workflow has at most one pending question. A file that
+//! cannot be used goes to `quarantine/`.
+//!
+//! **Locks.** Every transition of a workflow runs under its [`WorkflowLock`], except the first post. The lock is held only for the
+//! length of a transition, and a process holds at most one. A claimed round has its own run lock (`run::attempt::record`), which is
+//! taken after the workflow's lock.
+//!
+//! **Crashes.** Each transition has one commit point. The next program that takes the workflow's lock completes what a crash left
+//! behind it: see [`transitions::settle`].
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`documents`] | the documents as types, and their checks |
+//! | [`transitions`] | the transitions: post, intake, answer, expire, withdraw, close, settle |
+//! | [`checkpoints`] | the state that a fresh process resumes from |
+//! | [`layout`] | folders, paths, the workflow's lock |
+//! | [`read_question`] | reads one question document |
+//! | [`round`] | the round of a question, and the rounds of a workflow |
+//! | [`list`] | lists names, and the pending questions |
+//! | [`quarantine`] | files that cannot be used, and their grace time |
+//! | [`timers`] | dates as file names |
+//! | [`audit`] | the audit trail |
+//! | [`workflows`] | the records of workflows |
+//! | [`awaits`], [`lineage`] | workflows that wait for others; parents and children |
+//! | `presence` | whether a watcher is present |
 
 pub mod audit;
 pub mod awaits;
@@ -10,7 +46,7 @@ pub mod list;
 #[cfg(feature = "relaunch")]
 pub mod presence;
 pub mod quarantine;
-pub mod read;
+pub mod read_question;
 pub mod round;
 pub mod timers;
 pub mod transitions;

@@ -1,4 +1,4 @@
-//! Whether anybody watches a mailbox: every watcher shares one `flock`, which dies with its process.
+//! Whether a watcher watches the mailbox: all watchers share one `flock`, which the system releases when a process ends.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::disk;
 use crate::error::{IoContext, Result};
 use crate::mailbox::Mailbox;
 
-/// This watcher is there, until this is dropped.
+/// A watcher is present until this is dropped.
 #[derive(Debug)]
 #[must_use = "the watcher counts as gone when this is dropped"]
 pub struct Presence {
@@ -21,19 +21,19 @@ fn path(mailbox: &Mailbox) -> PathBuf {
     mailbox.lock_file("watchers")
 }
 
-/// Says that a watcher is there.
+/// Announces a watcher.
 pub fn announce(mailbox: &Mailbox) -> Result<Presence> {
     let path = path(mailbox);
     let file = disk::open_append(&path)?;
-    // Waits only while somebody is looking, which takes microseconds.
+    // Waits only while another process checks the lock, which takes microseconds.
     FileExt::lock_shared(&file).io("lock", &path)?;
     Ok(Presence { _file: file })
 }
 
-/// Whether some watcher is there. Changes nothing.
+/// Whether a watcher is present. Changes nothing.
 pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
     let path = path(mailbox);
-    // More than once: somebody else who is looking right now is no watcher.
+    // Several tries: the lock may be held by another process that only checks it.
     for _ in 0..3 {
         let file = match File::open(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),

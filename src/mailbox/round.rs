@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{list, read};
+use crate::mailbox::{list, read_question};
 use crate::time::Time;
 
 /// How often one workflow may ask the same question without a `question_id`.
@@ -66,7 +66,7 @@ pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
 /// The documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a power
 /// cut in the middle of a move.
 pub(super) fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {
-    CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read::document(&mailbox.round(f, round)).ok())
+    CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read_question::document(&mailbox.round(f, round)).ok())
 }
 
 /// All readable rounds of a workflow: closed ones by the time of their end, then those in `parked/`, `running/`, `answered/`
@@ -81,7 +81,7 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         found.push(Round { folder, id, document });
     };
     for folder in [Folder::Pending, Folder::Answered] {
-        if let Ok(document) = read::document(&mailbox.document(folder, workflow))
+        if let Ok(document) = read_question::document(&mailbox.document(folder, workflow))
             && let Ok(round) = round_of(mailbox, &document.typed)
         {
             add(folder, round, document);
@@ -89,7 +89,7 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     }
     let mut add_from = |folder, rounds: &mut dyn Iterator<Item = RoundId>| {
         for round in rounds.filter(|r| r.workflow == *workflow) {
-            if let Ok(document) = read::document(&mailbox.round(folder, &round)) {
+            if let Ok(document) = read_question::document(&mailbox.round(folder, &round)) {
                 add(folder, round, document);
             }
         }

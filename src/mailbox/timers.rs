@@ -1,6 +1,6 @@
-//! When to look at what: empty files in `timers/`, named `TIME~KIND~WORKFLOW~QUESTION`, so that a watcher finds every date
-//! without reading a body. They are hints: the document says whether the date is real, and a sweep over the bodies brings
-//! back a lost one. Not synced.
+//! Timers: empty files in `timers/`, named `TIME~KIND~WORKFLOW~QUESTION`, so that a watcher finds every date without reading a
+//! document. They are hints and not synced: the document says whether a date is real, and a lost timer is made again when its
+//! document is read.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::time::{self, Time};
 
-/// What is due.
+/// What is due at the time of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Due {
-    /// The question's wait ends.
+    /// The question expires.
     Expire,
-    /// The human is reminded.
+    /// The user is reminded of the question.
     Remind,
     /// The next attempt of a run may start.
     Retry,
@@ -32,27 +32,27 @@ impl Due {
     }
 }
 
-/// One date.
+/// A timer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timer {
-    /// When.
+    /// When it is due.
     pub at: Time,
-    /// What.
+    /// What is due.
     pub due: Due,
-    /// Whose.
+    /// The round it belongs to.
     pub round: RoundId,
 }
 
 impl Timer {
-    /// `20261122T101500.000Z~expire~WORKFLOW~QUESTION`.
+    /// The file name, such as `20261122T101500.000Z~expire~WORKFLOW~QUESTION`.
     #[must_use]
     pub fn file_name(&self) -> String {
-        // 2026-11-22T10:15:00.000Z without what separates date and time: those characters mean something to shells.
+        // RFC 3339 without `-` and `:`, which have a meaning in shells.
         let at = time::rfc3339(self.at).replace(['-', ':'], "");
         format!("{at}~{}~{}~{}", self.due.word(), self.round.workflow, self.round.question)
     }
 
-    /// Reads such a name.
+    /// Reads a file name.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let mut pieces = name.split('~');
@@ -73,23 +73,23 @@ impl Timer {
         mailbox.folder(Folder::Timers).join(self.file_name())
     }
 
-    /// `told~…`: no timer, but the note that this one has rung.
+    /// The file `told~…`: it notes that this timer was due and that the user was notified.
     fn told_path(&self, mailbox: &Mailbox) -> PathBuf {
         mailbox.folder(Folder::Timers).join(format!("told~{}", self.file_name()))
     }
 
-    /// Writes the hint.
+    /// Creates the file.
     pub fn arm(&self, mailbox: &Mailbox) -> Result<()> {
         disk::touch(&self.path(mailbox))
     }
 
-    /// Takes the hint away.
+    /// Removes the file.
     pub fn disarm(&self, mailbox: &Mailbox) -> Result<()> {
         disk::untouch(&self.path(mailbox))
     }
 }
 
-/// The dates of a question: its expiry, and its next reminder after `now`, counted from when it was `asked`.
+/// The timers of a question: its expiry, and its next reminder after `now`. Reminders are counted from the time `asked`.
 #[must_use]
 pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
     let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
@@ -105,26 +105,26 @@ pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time)
     timers
 }
 
-/// A file's name keeps milliseconds: a date that were cut off would be due before the document says so.
+/// Rounds up to the milliseconds that a file name holds. A time rounded down would be due before the document's.
 fn rounded_up(at: Time) -> Time {
     let cut = time::to_the_millisecond(at);
     if cut < at { cut + chrono::TimeDelta::milliseconds(1) } else { cut }
 }
 
-/// When a question was asked; where it does not say so, when its file was written.
+/// When a question was asked: its `timestamp`, or else the modification time of its file.
 #[must_use]
 pub fn asked(mailbox: &Mailbox, question: &Question) -> Time {
     let written = || mailbox.document(Folder::Pending, &question.workflow_id).symlink_metadata().and_then(|m| m.modified());
     question.asked_at().unwrap_or_else(|| written().map_or_else(|_| time::now(), Time::from))
 }
 
-/// Writes the hints of a question. Nobody is told twice that one is overdue.
+/// Arms the timers of a question, except an expiry that the user was notified of before.
 pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
     let timers = of_question(question, round, asked(mailbox, question), time::now());
     timers.iter().filter(|t| t.due != Due::Expire || !t.told_path(mailbox).exists()).try_for_each(|t| t.arm(mailbox))
 }
 
-/// Notes that the human was told of an expiry that changed nothing; `false` where that was noted before.
+/// Notes that a question is overdue. Returns `false` if that was noted before.
 pub fn note_overdue(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
     let path = Timer { at: rounded_up(expires_at), due: Due::Expire, round: round.clone() }.told_path(mailbox);
     if path.exists() {
@@ -133,7 +133,7 @@ pub fn note_overdue(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Res
     disk::touch(&path).map(|()| true)
 }
 
-/// Takes the hints of a question away, as far as they are known. One that stays is found untrue when it is due.
+/// Removes the timers of a question. A failure is ignored: a timer that stays is checked against the document when it is due.
 pub fn disarm(mailbox: &Mailbox, question: &Question, round: &RoundId) {
     for timer in of_question(question, round, asked(mailbox, question), time::now()) {
         let _ = timer.disarm(mailbox);

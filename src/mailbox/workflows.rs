@@ -7,7 +7,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::documents::workflow::{MAX_WORKFLOW, Workflow};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 
-/// Reads a workflow's record; `None` where it was never run.
+/// Reads a workflow's record; `None` if the workflow never ran.
 pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<Workflow>>> {
     let path = mailbox.document(Folder::Workflows, workflow);
     match disk::read(&path, MAX_WORKFLOW) {
@@ -16,7 +16,7 @@ pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<
     }
 }
 
-/// Changes a workflow's record, making it where there is none.
+/// Changes a workflow's record, or makes one.
 pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut Workflow)) -> Result<Workflow> {
     let mut document = match read(mailbox, lock.workflow())? {
         Some(document) => document,

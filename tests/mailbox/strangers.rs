@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::files::Litter;
 use crate::support::{World, needs, until};
-use askbox::mailbox::read;
+use askbox::mailbox::read_question;
 use askbox::mailbox::transitions::retire;
 
 /// A hand-written question.
@@ -257,7 +257,7 @@ fn a_question_written_over_the_one_that_is_being_answered_is_not_lost() {
     let mailbox = Mailbox::open_or_create(world.in_mailbox("").to_str().unwrap().trim_end_matches('/')).unwrap();
     cat(&world, "pending/over.json", &question("over", "First?"));
     world.ok("ask-answer", &["over", "a"]);
-    let document = read::document(&world.in_mailbox("answered/over.json")).unwrap();
+    let document = read_question::document(&world.in_mailbox("answered/over.json")).unwrap();
     let (round, at) = (document.typed.round().unwrap(), document.typed.answer.unwrap().at);
     let lock = mailbox.lock(&round.workflow).unwrap();
     // Between the look at the question and its removal: another one, and one that is half written.

@@ -6,9 +6,9 @@
 //! | [`store`] | read, save, remove |
 //! | [`change`] | the agent's changes: the next step, one field |
 //! | [`user_answer`] | the field that holds the answer: written by askbox, or by hand |
-//! | [`temporary`] | the copy of a checkpoint that lies under a temporary folder |
+//! | [`kept_copy`] | the copy of a checkpoint that lies under a temporary folder |
 
 pub mod change;
+pub mod kept_copy;
 pub mod store;
-pub mod temporary;
 pub mod user_answer;

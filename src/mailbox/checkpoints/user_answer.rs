@@ -15,7 +15,7 @@ use crate::mailbox::documents::answer::{Answer, AnswerValue};
 use crate::mailbox::documents::checkpoint::MAX_CHECKPOINT;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{read, round};
+use crate::mailbox::{read_question, round};
 
 /// The effect of [`write()`].
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
         let Some(value) = value else { continue };
         // `mv` keeps the question's modification time, so an answer to this question is younger. A checkpoint with the same time
         // may hold the answer of an earlier round: asking the human again is better than inventing a decision.
-        let is_younger = || read::modified(&candidate) > read::modified(path);
+        let is_younger = || read_question::modified(&candidate) > read_question::modified(path);
         let of_this_round = match document.typed.user_answer_to {
             Some(id) if id == round.question => true,
             // askbox's note of an earlier round. A person who does not know the field has written another answer over it.
@@ -97,7 +97,7 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
             None => is_younger(),
         };
         if of_this_round {
-            return Some(Answer { at: Some(read::modified(&candidate).into()), ..Answer::value(value, "hand", "hand") });
+            return Some(Answer { at: Some(read_question::modified(&candidate).into()), ..Answer::value(value, "hand", "hand") });
         }
     }
     None

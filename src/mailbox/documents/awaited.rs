@@ -16,17 +16,17 @@ pub const MAX_AWAIT: u64 = 1 << 20;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// Its agent ended its work by itself.
+    /// Its agent finished the work.
     Finished,
     /// It never began, or was given up.
     Failed,
-    /// Its attempts are used up; somebody may still bring it back.
+    /// Its attempts are used up. The user may retry it.
     Parked,
-    /// Its question was taken back.
+    /// Its question was withdrawn.
     Cancelled,
     /// Nobody answered its question in time.
     Expired,
-    /// Somebody stopped it, or a limit did.
+    /// The user or a limit stopped it.
     Stopped,
 }
 
@@ -44,7 +44,7 @@ impl End {
         }
     }
 
-    /// Whether somebody may still make it go on.
+    /// Whether the workflow may still be continued.
     #[must_use]
     pub fn may_change(self) -> bool {
         matches!(self, Self::Parked | Self::Stopped)
@@ -55,62 +55,62 @@ impl End {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
-    /// Which.
+    /// The workflow that ended.
     pub workflow_id: WorkflowId,
-    /// How.
+    /// How it ended.
     pub end: End,
-    /// The agent's final text, or why there is none.
+    /// The agent's final text, or the reason why there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The file with the final text, where that is long.
+    /// The file with the final text, if the text is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Its parent may have seen this: it was about to be printed in the parent's own turn.
+    /// Whether the parent may have seen this: a process was about to print it in the parent's own turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub perhaps_told: bool,
 }
 
-/// With how many of its children a parent is woken.
+/// When a parent is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
-    /// Once every one has ended.
+    /// When all of its awaited children have ended.
     #[default]
     All,
-    /// As soon as this one has.
+    /// As soon as this child has ended.
     Any,
 }
 
-/// One parent that waits for one child.
+/// One parent waits for one child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Await {
     /// The version of the layout.
     #[serde(default)]
     pub schema_version: u32,
-    /// Names this wait among all.
+    /// The id of this await.
     pub await_id: Uuid,
-    /// Who waits; equals the folder's name.
+    /// The workflow that waits; equals the folder's name.
     pub parent: WorkflowId,
-    /// For whom; equals the file's name.
+    /// The workflow it waits for; equals the file's name.
     pub child: WorkflowId,
-    /// Since when.
+    /// When the await was made.
     pub created: Time,
-    /// With whom it is woken.
+    /// When the parent is woken.
     #[serde(default)]
     pub join: Join,
-    /// What was asked for, in which round of the parent, while the spawn that made this has not answered. Where that spawn is
-    /// dead (its lock is free), the next one that is asked for the same takes this over.
+    /// Names what `relaunch spawn` was asked for, and in which round of the parent, until it has answered its caller. If that process
+    /// died (its lock is free), the next spawn with the same request continues this await.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Uuid>,
-    /// The tree was stopped: that its child is stopped is no news.
+    /// The parent's tree was stopped: the stop of the child does not wake the parent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
-    /// How the child ended, once it has.
+    /// How the child ended, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
-    /// The round of the parent that tells it. Where that exists, this wait is over.
+    /// The round of the parent that reports the end. Once that round exists, the await is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_by: Option<QuestionId>,
 }

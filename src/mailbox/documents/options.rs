@@ -1,7 +1,7 @@
 //! The options of a question, in the asker's order.
 //!
 //! Two spellings are read: the mailbox's own `{"key": "description"}`, and Claude Code's AskUserQuestion list
-//! `[{"label", "description", "preview"}]`. A key that comes twice is an error: it could mean either.
+//! `[{"label", "description", "preview"}]`. A key that comes twice is an error.
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
-    /// What the answer's value will be.
+    /// The value of the answer that chooses this option.
     #[serde(rename = "label", alias = "key", alias = "value")]
     pub key: String,
-    /// What it means, for the human.
+    /// The meaning of the option, for the person who answers.
     #[serde(default)]
     pub description: String,
-    /// What it would look like, for the human.
+    /// A preview of the option, for the person who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
 }
@@ -33,13 +33,13 @@ impl Options {
         self.0.is_empty()
     }
 
-    /// The option of that key.
+    /// The option with this key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Choice> {
         self.0.iter().find(|c| c.key == key)
     }
 
-    /// `merge, restructure, proceed`.
+    /// The keys as a list for messages: `merge, restructure, proceed`.
     #[must_use]
     pub fn keys(&self) -> String {
         let keys: Vec<_> = self.0.iter().map(|c| crate::text::excerpt(&c.key, 40)).collect();

@@ -1,5 +1,5 @@
-//! The question document, version 1: the fields of the first sketch, and what was added since. Only `workflow_id` and one of
-//! `question` or `questions` must be there.
+//! The question document, version 1. It carries a round through all its states. Required are `workflow_id` and one of `question`
+//! and `questions`.
 
 use std::path::PathBuf;
 
@@ -21,10 +21,10 @@ pub const MAX_QUESTION: u64 = 1 << 20;
 /// The largest answered document: the question and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`], escaped.
 pub const MAX_ANSWERED: u64 = 16 << 20;
 
-/// A question file with all of its fields, known or not.
+/// A question file with all of its fields, known and unknown.
 pub type QuestionDocument = Document<Question>;
 
-/// What kind of answer is asked for.
+/// The kind of answer that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -46,17 +46,17 @@ impl Kind {
     pub const NAMES: &'static str = "choice, multi_choice, yes_no, text, number";
 }
 
-/// What happens when nobody answered in time. Silence never decides: a default applies only if the asker set one.
+/// What happens if nobody answers in time. A default applies only if the asker set one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnExpiry {
-    /// The question stays open, marked overdue.
+    /// The question stays open and is shown as overdue.
     #[default]
     Keep,
     /// The asker's `default` becomes the answer, `by: "default"`.
     Default,
-    /// The round closes as expired and nothing is relaunched.
+    /// The round is closed as expired, and no agent is relaunched.
     Cancel,
 }
 
@@ -64,7 +64,7 @@ pub enum OnExpiry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// Its key in the answer; `q1`, `q2` … where none is given.
+    /// The key of its answer; `q1`, `q2` … if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The text.
@@ -90,10 +90,10 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
-    /// The version of the layout; 1 where it is missing.
+    /// The version of the layout; 1 if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
-    /// The text for the human. May be missing in a batch.
+    /// The text of the question. May be missing in a batch.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub question: String,
     /// The kind of answer; derived from the options where it is missing.
@@ -105,42 +105,42 @@ pub struct Question {
     /// Whether text beside the options is allowed; it is unless this says `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_text: Option<bool>,
-    /// A batch: answered all at once.
+    /// The questions of a batch, which are answered together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Part>,
-    /// Whose question it is; equals the file's name.
+    /// The workflow that asks; equals the file's name.
     pub workflow_id: WorkflowId,
-    /// The round. Derived from the content for hand-written files.
+    /// The round. Derived from the content if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
-    /// The checkpoint a fresh process resumes from, an absolute path.
+    /// The absolute path of the checkpoint that a fresh process resumes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<PathBuf>,
     /// When it was asked, RFC 3339. Free text in hand-written files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// Who asks: an agent's name.
+    /// The name of the agent that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
-    /// Markdown for the human.
+    /// Background for the person who answers, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// When the wait ends, RFC 3339.
+    /// When the question expires, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
-    /// What happens then.
+    /// What happens when it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_expiry: Option<OnExpiry>,
     /// The answer that applies on expiry, if the asker set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<AnswerValue>,
-    /// How often to remind of it, such as `4h`.
+    /// How often the user is reminded of it, such as `4h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_every: Option<Span>,
-    /// Larger comes first in the inbox; 0 where it is missing.
+    /// Questions of larger priority come first in the inbox; 0 if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The session that asked, as its environment told. Resumed only if we launched it.
+    /// The session that asked. It is resumed only if askbox launched it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// The asker's working folder.
@@ -152,22 +152,22 @@ pub struct Question {
     /// The workflow in whose run this was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
-    /// Not a question but a task: what `relaunch run` gave its agent to do.
+    /// The task of a document that is not a question but a task: see `Content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Files that the prompt of a task names: its agent may read them.
+    /// The files that the prompt of a task names. The agent may read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<PathBuf>,
-    /// Not a question but news: how the workflows ended that this one waited for.
+    /// How the awaited workflows ended, in a document that is not a question but reports them: see `Content`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<Ended>,
-    /// The reply, once there is one.
+    /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// How the round ended, in `closed/`.
+    /// How the round ended, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closing>,
-    /// Answers that came after the round had ended: kept and shown, never run.
+    /// Answers that came after the round had ended. They are kept and shown, and launch nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_answers: Vec<Answer>,
 }
@@ -212,7 +212,7 @@ impl Part {
 }
 
 impl Question {
-    /// The least that can be asked.
+    /// A question with nothing but its text.
     #[must_use]
     pub fn new(workflow_id: WorkflowId, question: impl Into<String>) -> Self {
         Self {
@@ -295,7 +295,7 @@ impl Question {
         !self.questions.is_empty()
     }
 
-    /// The question's first line for lists: the text, or the batch's headers.
+    /// The title for lists: the text, or the headers of a batch.
     #[must_use]
     pub fn title(&self) -> String {
         if !self.question.is_empty() {
@@ -304,31 +304,31 @@ impl Question {
         self.questions.iter().map(|p| p.header.as_deref().unwrap_or(&p.question)).collect::<Vec<_>>().join(" · ")
     }
 
-    /// What the question is about, as a UUIDv5: the same for the same texts and options of the same workflow, whatever else
-    /// the file says. Goes into an answer as `question_hash`: it names the question that was on screen.
+    /// A UUIDv5 of the workflow, texts, options and timestamp; other fields do not change it. An answer holds it as `question_hash`, which
+    /// names the question that the person saw.
     pub fn hash(&self) -> Result<Uuid> {
         let content = (&self.workflow_id, &self.question, &self.kind, &self.options, &self.questions, &self.timestamp);
         Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, &crate::document::to_json(&content)?))
     }
 
-    /// The derived id of the `n`th round (from zero) with this content, for files that carry none.
+    /// The derived `question_id` of the `n`th round (from zero) with this content, for documents without one.
     pub fn derived_id(&self, n: u32) -> Result<QuestionId> {
         Ok(QuestionId::from_uuid(Uuid::new_v5(&self.hash()?, &n.to_be_bytes())))
     }
 
-    /// This question's round, if its id is known.
+    /// The round, if the document has a `question_id`.
     #[must_use]
     pub fn round(&self) -> Option<RoundId> {
         self.question_id.map(|question| RoundId { workflow: self.workflow_id.clone(), question })
     }
 
-    /// When it was asked, if that can be read.
+    /// When it was asked, if `timestamp` is a valid time.
     #[must_use]
     pub fn asked_at(&self) -> Option<Time> {
         self.timestamp.as_deref().and_then(crate::time::parse_rfc3339)
     }
 
-    /// What happens on expiry: as the asker said; with a default and no word, the default.
+    /// What happens on expiry. If `on_expiry` is missing, a default applies if there is one.
     #[must_use]
     pub fn on_expiry(&self) -> OnExpiry {
         self.on_expiry.unwrap_or(if self.default.is_some() { OnExpiry::Default } else { OnExpiry::Keep })

@@ -1,4 +1,4 @@
-//! `workflows/ID.json`: what is known of a line of work beside its questions. Written when it is first run.
+//! The record of a workflow, `workflows/WORKFLOW.json`: what is known of it beside its rounds. It is written at the first run.
 
 use std::path::PathBuf;
 
@@ -10,19 +10,19 @@ use crate::time::Time;
 /// The largest workflow record, in bytes.
 pub const MAX_WORKFLOW: u64 = 1 << 20;
 
-/// One line of work.
+/// What is known of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workflow {
     /// The version of the layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
-    /// Its id; equals the file's name.
+    /// The workflow's id; equals the file's name.
     pub workflow_id: WorkflowId,
     /// The workflow in whose run it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
-    /// The newest session that askbox launched for it and that delivered: what `resume` forks.
+    /// The newest session that askbox launched for it and that delivered a result. A resumed run forks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// Where its agents run.
@@ -31,25 +31,25 @@ pub struct Workflow {
     /// Its agents' `CLAUDE_CONFIG_DIR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
-    /// Which runner of the configuration launches it.
+    /// The runner of the configuration that launches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The agent definition that its sessions run as, where one was chosen.
+    /// The agent definition that its sessions run as, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The model, where one was chosen.
+    /// The model, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When it was given up with the whole tree it belongs to.
+    /// When it was given up together with its whole tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Time>,
-    /// The agent's permission mode, as its stream told.
+    /// The agent's permission mode, as its stream reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// US dollars of its rounds that `askbox gc` pruned: they go on counting for its limit.
+    /// The cost of its rounds that `askbox gc` pruned, in US dollars. It still counts against its limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pruned_cost_usd: f64,
-    /// Rounds that are counted there and that may still be there.
+    /// Rounds whose cost is part of `pruned_cost_usd`. Some of them may still exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pruned: Vec<QuestionId>,
     /// When it was first run.

@@ -19,7 +19,7 @@ use crate::mailbox::documents::check_answer;
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
-use crate::mailbox::{read, round, timers};
+use crate::mailbox::{read_question, round, timers};
 
 /// An answer that was accepted.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ fn answer_locked(
     let mut document = match settle::settled_pending(mailbox, lock) {
         Ok(document) => document,
         // The question was moved to answered/ by hand, and this is its answer.
-        Err(e) if e.is_missing_file() && answered_by_hand::take_back(mailbox, lock)? => read::pending(mailbox, workflow)?,
+        Err(e) if e.is_missing_file() && answered_by_hand::take_back(mailbox, lock)? => read_question::pending(mailbox, workflow)?,
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e) => return Err(e),
     };
@@ -108,7 +108,7 @@ fn answer_locked(
 
 fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
     let workflow = &round.workflow;
-    let earlier = read::document(&mailbox.document(Folder::Answered, workflow));
+    let earlier = read_question::document(&mailbox.document(Folder::Answered, workflow));
     let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
     Error::conflict(
         format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),

@@ -21,7 +21,7 @@ use crate::mailbox::documents::question::QuestionDocument;
 use crate::mailbox::documents::{check_answer, check_question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
-use crate::mailbox::{read, round, timers};
+use crate::mailbox::{read_question, round, timers};
 use crate::time;
 
 /// What was found in `answered/`.
@@ -43,8 +43,8 @@ pub enum Adopted {
 pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     let workflow = lock.workflow();
     let path = mailbox.document(Folder::Answered, workflow);
-    let read = read::document(&path).and_then(|document| {
-        read::check_name(&path, &document.typed, workflow)?;
+    let read = read_question::document(&path).and_then(|document| {
+        read_question::check_name(&path, &document.typed, workflow)?;
         check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
         Ok(document)
     });
@@ -91,7 +91,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     let reply = Answer {
         by: or_hand(&reply.by),
         channel: or_hand(&reply.channel),
-        at: Some(time::to_the_millisecond(reply.at.unwrap_or_else(|| read::modified(&path).into()))),
+        at: Some(time::to_the_millisecond(reply.at.unwrap_or_else(|| read_question::modified(&path).into()))),
         question_hash: Some(document.typed.hash()?),
         ..reply
     };
@@ -117,8 +117,8 @@ fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocum
 /// Moves a question without an answer back to `pending/`. Returns whether it did.
 pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
     let path = mailbox.document(Folder::Answered, lock.workflow());
-    let Ok(document) = read::document(&path) else { return Ok(false) };
-    if document.typed.answer.is_some() || read::check_name(&path, &document.typed, lock.workflow()).is_err() {
+    let Ok(document) = read_question::document(&path) else { return Ok(false) };
+    if document.typed.answer.is_some() || read_question::check_name(&path, &document.typed, lock.workflow()).is_err() {
         return Ok(false);
     }
     let round = round::round_of(mailbox, &document.typed)?;
@@ -130,7 +130,7 @@ pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> 
 
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
     if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
-        let pending = read::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
+        let pending = read_question::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
         let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };
         quarantine(mailbox, path, &round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
         return Ok(Adopted::Quarantined);

@@ -21,7 +21,7 @@ use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::question::QuestionDocument;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::quarantine;
-use crate::mailbox::{read, round, timers};
+use crate::mailbox::{read_question, round, timers};
 
 /// Closes a pending question. The caller holds the workflow's lock and has settled the workflow.
 pub fn pending(mailbox: &Mailbox, lock: &WorkflowLock, mut document: QuestionDocument, closing: Closing) -> Result<RoundId> {
@@ -62,7 +62,7 @@ pub fn prepare(
 ) -> Result<Option<PreparedClose>> {
     let round = RoundId { workflow: lock.workflow().clone(), question };
     let path = mailbox.round(from, &round);
-    let mut document = match read::document(&path) {
+    let mut document = match read_question::document(&path) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(None),
         Err(e) => return Err(e),
@@ -93,7 +93,7 @@ impl PreparedClose {
 /// brought back, and the caller may remove it.
 #[must_use]
 pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
-    let closed = read::document(&mailbox.round(Folder::Closed, round)).map(|closed| closed.typed);
+    let closed = read_question::document(&mailbox.round(Folder::Closed, round)).map(|closed| closed.typed);
     closed.is_ok_and(|closed| closed.closed.is_some() && closed.answer == document.typed.answer)
 }
 
@@ -103,7 +103,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
         create_runs_folder(mailbox, round)?;
     }
     let path = round::path(mailbox, from, round);
-    let closing = read::document(&path)?.typed.closed;
+    let closing = read_question::document(&path)?.typed.closed;
     if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::NameExists {
         // The round was closed before, so another program put this copy here.
         quarantine(mailbox, &path, &round.workflow.file_name(), "its round is closed already")?;

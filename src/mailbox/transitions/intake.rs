@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::checkpoints::temporary;
+use crate::mailbox::checkpoints::kept_copy;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::{grace_left, quarantine};
@@ -45,7 +45,7 @@ pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Found> {
             let round = round::round_of(mailbox, &document.typed)?;
             timers::arm(mailbox, &document.typed, &round)?;
             // The relaunched agent is told of a checkpoint that cannot be read; the question is valid without it.
-            let _ = temporary::keep_copy(mailbox, &document.typed);
+            let _ = kept_copy::keep_copy(mailbox, &document.typed);
             Ok(Found::Question(Box::new(document), round))
         }
         Err(e) if e.is_missing_file() => Ok(Found::Nothing),

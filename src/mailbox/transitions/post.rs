@@ -13,13 +13,13 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::checkpoints::temporary;
+use crate::mailbox::checkpoints::kept_copy;
 use crate::mailbox::documents::check_question;
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::transitions::{close, settle};
-use crate::mailbox::{read, round, timers};
+use crate::mailbox::{read_question, round, timers};
 use crate::time;
 
 /// What to do if another question of the workflow is pending.
@@ -124,7 +124,7 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
             "put the bulk into a file and name its path",
         ));
     }
-    temporary::keep_copy(mailbox, &document.typed)?;
+    kept_copy::keep_copy(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
     Ok(Prepared { document, round, bytes })
 }
@@ -133,7 +133,7 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
 fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let Some(round) = question.round() else { return Ok(()) };
     let is_answered = || {
-        read::document(&mailbox.document(Folder::Answered, &round.workflow))
+        read_question::document(&mailbox.document(Folder::Answered, &round.workflow))
             .is_ok_and(|d| d.typed.question_id == Some(round.question) && d.typed.answer.is_some())
     };
     if !round::is_claimed_or_closed(mailbox, &round) && !is_answered() {
@@ -160,7 +160,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
     settle::settle(mailbox, &lock)?;
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {
-        let earlier = read::pending(mailbox, &round.workflow)?;
+        let earlier = read_question::pending(mailbox, &round.workflow)?;
         if same(&earlier.typed, question) {
             return Ok(Receipt { round: round::round_of(mailbox, &earlier.typed)?, repeated: true });
         }

@@ -17,7 +17,7 @@ use crate::id::{QuestionId, RoundId};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::quarantine;
-use crate::mailbox::{read, round};
+use crate::mailbox::{read_question, round};
 use crate::time::{self, Time};
 
 /// The prefix of the hidden name; the round follows.
@@ -44,7 +44,7 @@ pub fn retire_pending(mailbox: &Mailbox, round: &RoundId, answered: Option<Time>
 pub fn roll_forward(mailbox: &Mailbox, name: &str) -> Result<()> {
     let Some(round) = retired_round(name) else { return Ok(()) };
     let _lock = mailbox.lock(&round.workflow)?;
-    let in_answered = read::document(&mailbox.document(Folder::Answered, &round.workflow)).ok();
+    let in_answered = read_question::document(&mailbox.document(Folder::Answered, &round.workflow)).ok();
     let answered = in_answered
         .into_iter()
         .chain(round::claimed_or_closed(mailbox, &round))
@@ -90,7 +90,7 @@ fn judge_retired(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Opt
 /// Whether a question without `question_id` was written after the time `answered`. Then it is the next round, even if its
 /// content is the same.
 pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<Time>) -> bool {
-    let written = read::modified(path);
+    let written = read_question::modified(path);
     question.question_id.is_none()
         && written <= SystemTime::now()
         && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)

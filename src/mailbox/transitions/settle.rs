@@ -10,21 +10,20 @@
 
 use std::path::Path;
 
-use crate::disk;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::quarantine;
 use crate::mailbox::transitions::{close, retire};
-use crate::mailbox::{read, round};
-use crate::time;
+use crate::mailbox::{read_question, round};
+use crate::{disk, time};
 
 /// Completes what is half done. Cheap if there is nothing to do. Returns the pending question if there is one that stays.
 pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionDocument>> {
     let workflow = lock.workflow();
     // A file that cannot be read is judged by the intake, after its grace time.
-    let Ok(pending) = read::pending(mailbox, workflow) else { return Ok(None) };
+    let Ok(pending) = read_question::pending(mailbox, workflow) else { return Ok(None) };
     let path = mailbox.document(Folder::Pending, workflow);
     if pending.typed.closed.is_some() {
         let round = round::round_of(mailbox, &pending.typed)?;
@@ -42,11 +41,11 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     }
     let answered = mailbox.document(Folder::Answered, workflow);
     // A copy without an answer (`cp pending/x answered/x`) answers nothing.
-    if let Ok(document) = read::document(&answered)
+    if let Ok(document) = read_question::document(&answered)
         && let Some(answer) = &document.typed.answer
     {
         let round = round::round_of(mailbox, &pending.typed)?;
-        let at = answer.at.or_else(|| Some(time::to_the_millisecond(read::modified(&answered).into())));
+        let at = answer.at.or_else(|| Some(time::to_the_millisecond(read_question::modified(&answered).into())));
         if round::round_of(mailbox, &document.typed)? == round && !retire::is_asked_again(&path, &pending.typed, at) {
             retire::retire_pending(mailbox, &round, at)?;
             return Ok(None);
@@ -58,9 +57,9 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
 /// [`settle`], and the pending question after it.
 ///
 /// # Errors
-/// `is_missing_file()` if no question is pending, and those of [`read::pending`].
+/// `is_missing_file()` if no question is pending, and those of [`read_question::pending`].
 pub fn settled_pending(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<QuestionDocument> {
-    settle(mailbox, lock)?.map_or_else(|| read::pending(mailbox, lock.workflow()), Ok)
+    settle(mailbox, lock)?.map_or_else(|| read_question::pending(mailbox, lock.workflow()), Ok)
 }
 
 /// Whether a pending question is the one that was answered in a claimed or closed round. The removal from `pending/` is not
@@ -68,6 +67,6 @@ pub fn settled_pending(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Questio
 fn came_back(mailbox: &Mailbox, round: &RoundId, path: &Path, pending: &Question) -> bool {
     let Some(answer) = round::claimed_or_closed(mailbox, round).next().and_then(|document| document.typed.answer) else { return false };
     let same = answer.question_hash.is_some() && answer.question_hash == pending.hash().ok();
-    let older = answer.at.is_some_and(|at| time::to_the_millisecond(read::modified(path).into()) <= at);
+    let older = answer.at.is_some_and(|at| time::to_the_millisecond(read_question::modified(path).into()) <= at);
     same && older && pending.answer.is_none() && pending.late_answers.is_empty()
 }

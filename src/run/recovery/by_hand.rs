@@ -7,7 +7,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
-use crate::mailbox::{Folder, Mailbox, list, read};
+use crate::mailbox::{Folder, Mailbox, list, read_question};
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::recovery::next_attempt;
@@ -30,7 +30,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
     };
     let parked = mailbox.round(Folder::Parked, &round);
-    if read::document(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
+    if read_question::document(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
         disk::untouch(&parked)?;
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }

@@ -7,7 +7,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, list, quarantine, read};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, list, quarantine, read_question};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::{self, Claimant, Run, State};
@@ -117,7 +117,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
 /// The round's document. `None` if the round is over: then what was missing for that is done.
 fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDocument>> {
     let path = mailbox.round(Folder::Running, round);
-    let document = match read::document(&path) {
+    let document = match read_question::document(&path) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e @ Error::Invalid { .. }) => {

@@ -9,7 +9,7 @@ use crate::agent::claude::{self, Invocation};
 use crate::config::Config;
 use crate::disk::Staged;
 use crate::error::{IoContext, Result};
-use crate::mailbox::{Folder, Mailbox, QuestionDocument, read};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::run::attempt::record::{Begin, Record, State};
 use crate::run::claim::plan;
 use crate::run::money::budget::{self, Allowance};
@@ -84,7 +84,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     let (_, runner) = config.runner(Some(&run.runner))?;
     let document = match attempt.document.take() {
         Some(document) => document,
-        None => read::document(&mailbox.round(Folder::Running, &run.round()))?,
+        None => read_question::document(&mailbox.round(Folder::Running, &run.round()))?,
     };
     let start = session_start::of(run);
     if let (Begin::Fork { from }, SessionStart::New) = (&run.begin, &start) {

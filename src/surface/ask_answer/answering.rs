@@ -10,7 +10,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
 use crate::mailbox::documents::question::Kind;
 use crate::mailbox::round::{self, Round};
-use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read};
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question};
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
@@ -20,7 +20,7 @@ pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
 
 /// The question that an answer is for: the pending one, else the workflow's last round, so that a late answer is reported as late.
 pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
-    match read::pending(mailbox, workflow) {
+    match read_question::pending(mailbox, workflow) {
         Ok(document) => {
             let round = round::round_of(mailbox, &document.typed)?;
             Ok(Round { folder: Folder::Pending, id: round, document })

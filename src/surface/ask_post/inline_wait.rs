@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Answer, Mailbox, read};
+use crate::mailbox::{Answer, Mailbox, read_question};
 
 #[cfg(feature = "relaunch")]
 use crate::mailbox::Folder;
@@ -74,7 +74,7 @@ pub fn wait<T>(
 
 #[cfg(feature = "relaunch")]
 fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Option<T>> {
-    let Ok(document) = read::document(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
+    let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) else { return Ok(None) };
     let how = document.typed.closed.map_or("closed", |c| c.state.word());
     Err(Error::conflict(
         format!("the question of {} was {how}; there will be no answer", round.workflow),

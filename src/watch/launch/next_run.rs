@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, awaits, read};
+use crate::mailbox::{Folder, Mailbox, awaits, read_question};
 use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::watch::breaker::gate::Verdict;
@@ -21,7 +21,7 @@ impl Watcher<'_> {
         if self.queue.contains(workflow) {
             return;
         }
-        match read::answered_at(&self.mailbox.document(Folder::Answered, workflow)) {
+        match read_question::answered_at(&self.mailbox.document(Folder::Answered, workflow)) {
             Err(e) if e.is_missing_file() => {}
             at => self.queue.push(at.ok().flatten().unwrap_or_else(time::now), workflow.clone()),
         }

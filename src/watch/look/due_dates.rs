@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::timers::{self, Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
-use crate::mailbox::{read, round};
+use crate::mailbox::{read_question, round};
 use crate::watch::report::notification;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
 use crate::{log, time};
@@ -53,7 +53,7 @@ impl Watcher<'_> {
         };
         tracing::info!(event, workflow = %timer.round.workflow);
         if expiry == Expiry::Kept
-            && let Ok(document) = read::pending(&self.mailbox, &timer.round.workflow)
+            && let Ok(document) = read_question::pending(&self.mailbox, &timer.round.workflow)
         {
             notification::send(&self.config, "overdue", &document);
         }
@@ -61,7 +61,7 @@ impl Watcher<'_> {
     }
 
     fn remind(&mut self, timer: &Timer) -> Result<()> {
-        let document = match read::pending(&self.mailbox, &timer.round.workflow) {
+        let document = match read_question::pending(&self.mailbox, &timer.round.workflow) {
             Ok(document) => document,
             Err(e) if e.is_missing_file() => return Ok(()),
             Err(e) => return Err(e),

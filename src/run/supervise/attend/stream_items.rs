@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::agent::claude;
 use crate::agent::events::EventKind;
 use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutcome, Verdict};
-use crate::mailbox::{read, round, workflows};
+use crate::mailbox::{read_question, round, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
 use crate::run::process::session_start::SessionStart;
@@ -138,7 +138,7 @@ impl Attendance<'_, '_> {
 
     /// Records a question that the agent has posted.
     fn look_for_question(&mut self) {
-        let Ok(document) = read::pending(self.mailbox, &self.run.workflow_id) else { return };
+        let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
         let Ok(round) = round::round_of(self.mailbox, &document.typed) else { return };
         let id = round.question.to_string();
         if self.posted.as_ref() != Some(&id) {

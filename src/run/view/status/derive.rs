@@ -4,7 +4,7 @@ use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read, round};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
@@ -29,7 +29,7 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
     let mut out = std::collections::BTreeMap::new();
     for folder in [Folder::Parked, Folder::Running] {
         for round in list::round_names(mailbox, folder) {
-            let status = read::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
             out.extend(shown(&round.workflow, status));
         }
     }
@@ -39,7 +39,7 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
                 continue;
             }
-            let status = read::document(&mailbox.document(folder, &workflow)).and_then(|document| {
+            let status = read_question::document(&mailbox.document(folder, &workflow)).and_then(|document| {
                 let round = round::round_of(mailbox, &document.typed)?;
                 of_round(mailbox, folder, &round, &document.typed)
             });
@@ -87,7 +87,7 @@ pub fn at_a_glance(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
 /// [`at_a_glance`] for a workflow whose rounds are all closed: `rounds`.
 #[must_use]
 pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -> Status {
-    let read = |round: &RoundId| Some((read::document(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
+    let read = |round: &RoundId| Some((read_question::document(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
     let newest = rounds.iter().filter_map(read).max_by_key(|(q, round)| (q.closed.as_ref().map(|c| c.at), round.clone()));
     match newest {
         Some((question, round)) => of_round(mailbox, Folder::Closed, &round, &question).unwrap_or_else(|e| unreadable(workflow, &e)),
@@ -112,7 +112,7 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
         && matches!(found.folder, Folder::Pending | Folder::Answered)
         && Lock::is_held(&record::lock_path(mailbox, &round))?
     {
-        let document = read::document(&mailbox.round(Folder::Running, &round))?;
+        let document = read_question::document(&mailbox.round(Folder::Running, &round))?;
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
     let status = of_round(mailbox, found.folder, &found.id, &found.document.typed)?;

@@ -4,13 +4,13 @@ use inquire::{InquireError, Select, Text};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Mailbox, read};
+use crate::mailbox::{Mailbox, read_question};
 
 /// Asks the question; returns `None` if the person declines.
 pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<String>> {
     const OWN: &str = "your own words";
     const DECLINE: &str = "decline to answer";
-    let question = read::pending(mailbox, workflow)?.typed;
+    let question = read_question::pending(mailbox, workflow)?.typed;
     let mut rows: Vec<String> = question.options.0.iter().map(|c| format!("{}: {}", c.key, c.description)).collect();
     rows.extend([OWN.to_owned(), DECLINE.to_owned()]);
     let failed = |e: InquireError| match e {

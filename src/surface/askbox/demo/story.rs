@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, list, read, round};
+use crate::mailbox::{Folder, Mailbox, list, read_question, round};
 use crate::run::attempt::record;
 use crate::surface::args::askbox_args::Demo;
 use crate::surface::askbox::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
@@ -58,7 +58,7 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
     first_run(stage)?;
     print("\n   The agent has ended. It has left two files:\n\n")?;
     let mailbox = Mailbox::open(stage.mailbox())?;
-    let round = round::round_of(&mailbox, &read::pending(&mailbox, &workflow)?.typed)?;
+    let round = round::round_of(&mailbox, &read_question::pending(&mailbox, &workflow)?.typed)?;
     for folder in [Folder::Pending, Folder::Checkpoints] {
         file(&mailbox.document(folder, &workflow))?;
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::TEMPORARY_PREFIX;
 use crate::id::RoundId;
-use crate::mailbox::read;
+use crate::mailbox::read_question;
 use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
 use crate::time;
 
@@ -42,7 +42,7 @@ pub(super) fn look(checkup: &mut Checkup, folder: &Path, depth: usize) {
 /// Where a pending file belongs that was moved aside as answered but holds another round.
 fn unretired(path: &Path, name: &str) -> Option<PathBuf> {
     let round = RoundId::from_file_name(&format!("{}.json", name.strip_prefix(TEMPORARY_PREFIX)?.strip_prefix("retired.")?))?;
-    let question = read::document(path).ok()?.typed;
+    let question = read_question::document(path).ok()?.typed;
     let other = question.question_id != Some(round.question) && question.workflow_id == round.workflow;
     other.then(|| path.with_file_name(round.workflow.file_name()))
 }

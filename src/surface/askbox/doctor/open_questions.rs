@@ -6,7 +6,7 @@ use crate::disk::{self, Lock};
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read, round};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read_question, round};
 use crate::run::attempt::record;
 use crate::run::claim;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
@@ -15,7 +15,7 @@ use crate::{text, time};
 /// Checks a file of `pending/`.
 pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Pending, id);
-    let question = match read::pending(mailbox, id) {
+    let question = match read_question::pending(mailbox, id) {
         Ok(document) => document.typed,
         Err(error) => return not_pending(checkup, mailbox, &path, &error),
     };
@@ -28,7 +28,7 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
         return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
     }
-    if let (Ok(round), Ok(answer)) = (round::round_of(mailbox, &question), read::document(&mailbox.document(Folder::Answered, id)))
+    if let (Ok(round), Ok(answer)) = (round::round_of(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
         && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
     {
         return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
@@ -81,7 +81,7 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
 /// Checks a file of `answered/`.
 pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Answered, id);
-    let question = match read::document(&path) {
+    let question = match read_question::document(&path) {
         Ok(document) => document.typed,
         Err(error) => return checkup.report_unreadable(&path, &error),
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::id::RoundId;
-use crate::mailbox::{Folder, Mailbox, read};
+use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::attempt::record::{self, State};
 use crate::run::view::status::{self, Standing};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
@@ -13,7 +13,7 @@ use crate::{text, time};
 /// Checks a round in `running/`, `parked/` or `closed/`.
 pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
     let path = mailbox.round(folder, round);
-    let document = match read::document(&path) {
+    let document = match read_question::document(&path) {
         Ok(document) => document,
         Err(error) => return checkup.report_unreadable(&path, &error),
     };

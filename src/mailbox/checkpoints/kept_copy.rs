@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::read::modified;
+use crate::mailbox::read_question::modified;
 
 /// Copies the checkpoint that a question names, if it lies under a temporary folder and the copy is missing or older.
 pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
