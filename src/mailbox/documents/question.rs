@@ -256,14 +256,11 @@ impl Question {
         }
     }
 
-    /// The prompt that the workflow began with, as far as this document says it.
+    /// The prompt that the workflow began with, if this document holds it. Unlike [`Self::content`] this does not depend on the
+    /// answer: gc keeps the first document with a prompt in any case.
     #[must_use]
     pub fn first_prompt(&self) -> Option<&str> {
-        match self.content() {
-            Content::Question => None,
-            Content::Task { prompt, .. } => Some(prompt),
-            Content::Results { prompt, .. } => prompt,
-        }
+        self.prompt.as_deref()
     }
 
     /// The text above the questions of a batch, if it has one.
