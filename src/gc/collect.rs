@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::{IoContext, Result};
 use crate::gc::open::Open;
 use crate::gc::pass::Gc;
-use crate::gc::report::{Policy, Report};
+use crate::gc::policy::{Policy, Report};
 use crate::gc::select::Selection;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};

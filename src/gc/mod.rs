@@ -11,7 +11,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `report` | the policy and the report |
+//! | `policy` | what a gc is to do, and what it reports |
 //! | `pass` | the state of one gc, and the checks that its steps share |
 //! | `collect` | the course of a gc |
 //! | `open` | which workflows are not over |
@@ -22,11 +22,11 @@
 mod collect;
 mod open;
 mod pass;
+mod policy;
 mod remove_rounds;
-mod report;
 mod select;
 mod unfinished;
 
 pub use collect::run;
 pub use pass::GONE;
-pub use report::{Left, Policy, Report};
+pub use policy::{Left, Policy, Report};

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::gc::open::Open;
-use crate::gc::report::{Left, Report};
+use crate::gc::policy::{Left, Report};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::time::Time;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Answer, Mailbox, read_question};
+use crate::mailbox::{Answer, Mailbox};
 
 #[cfg(feature = "relaunch")]
-use crate::mailbox::Folder;
+use crate::mailbox::{Folder, read_question};
 
 /// The right to an answer, taken before its question is posted.
 #[cfg(feature = "relaunch")]
