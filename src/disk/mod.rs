@@ -40,7 +40,7 @@ pub use folder::{create_folder, create_folder_in, sync_names, sync_names_up_to, 
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use read::read;
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
-pub use rename::{Placed, rename, rename_ahead, set_aside};
+pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::{check_folder, check_folders};

@@ -1,5 +1,6 @@
-//! Giving a file another name. Nothing is ever replaced.
+//! Giving a file another name. Only [`replace_by_rename`] replaces a file.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -44,6 +45,15 @@ pub fn rename_ahead(from: &Path, to: &Path) -> Result<Placed> {
 /// [`Error::Io`](crate::error::Error::Io) if `to` exists, or if the system refuses.
 pub fn set_aside(from: &Path, to: &Path) -> Result<bool> {
     match rename_noreplace(from, to) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true).io("move", from),
+    }
+}
+
+/// Renames without a sync, in one step on every filesystem. A file with the new name is replaced. Returns `false` if `from` does not
+/// exist.
+pub fn replace_by_rename(from: &Path, to: &Path) -> Result<bool> {
+    match fs::rename(from, to) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         other => other.map(|()| true).io("move", from),
     }

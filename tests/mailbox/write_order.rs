@@ -28,8 +28,15 @@ enum Call {
 /// Runs a program behind strace in the mailbox of `place`; its calls in order.
 #[track_caller]
 fn calls(world: &World, program: &str, args: &[&str]) -> Vec<Call> {
+    calls_with(world, "signal=none", program, args)
+}
+
+/// [`calls`] with one more expression for strace.
+#[track_caller]
+fn calls_with(world: &World, expression: &str, program: &str, args: &[&str]) -> Vec<Call> {
     let trace = world.path("trace");
-    let before = strace(&["-qq", "-y", "-s", "200", "-e", TRACED, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
+    let before =
+        strace(&["-qq", "-y", "-s", "200", "-e", TRACED, "-e", "signal=none", "-e", expression, "-o", trace.to_str().expect("a path")]);
     let out = output(world.wrapped(&before, program).args(args));
     assert!(out.status.success(), "{program} {args:?}: {}", out.words());
     let text = std::fs::read_to_string(&trace).expect("a trace");
@@ -195,6 +202,18 @@ fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_questio
     assert!(checkpoint < counts && counts < durable && durable < gone, "{calls:#?}");
     let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("docs: answered")));
     assert!(gone < told, "{calls:#?}");
+}
+
+#[test]
+fn an_answered_question_leaves_pending_in_one_step_on_every_filesystem() {
+    needs!("strace");
+    let world = World::stepping("work");
+    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+    let calls = calls_with(&world, "inject=renameat2:error=EINVAL", "ask-answer", &["docs", "a"]);
+    let is_pending = |path: &String| path.ends_with("/pending/docs.json");
+    position(&calls, |c| matches!(c, Call::Moved(from, _, false) if is_pending(from)));
+    // A question that came after the link would be removed.
+    assert!(!calls.iter().any(|c| matches!(c, Call::Removed(path) if is_pending(path))), "{calls:#?}");
 }
 
 #[test]

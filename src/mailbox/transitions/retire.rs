@@ -34,7 +34,9 @@ pub fn retire_pending(mailbox: &Mailbox, round: &RoundId, answered: Option<Time>
     let path = mailbox.document(Folder::Pending, &round.workflow);
     let aside = mailbox.folder(Folder::Pending).join(format!("{RETIRED}{round}"));
     judge_retired(mailbox, round, &aside, answered)?;
-    if !disk::set_aside(&path, &aside)? {
+    // Some filesystems have no rename that refuses to replace, and need a link and an unlink instead. That unlink would remove a
+    // question that came after the link.
+    if !disk::replace_by_rename(&path, &aside)? {
         return Ok(());
     }
     judge_retired(mailbox, round, &aside, answered)
