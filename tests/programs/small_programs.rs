@@ -250,6 +250,9 @@ fn a_refusal_goes_to_the_agent_and_a_withdrawal_does_not() {
     let answer = &world.json("m/answered/no.json")["answer"];
     assert_eq!((&answer["outcome"], &answer["note"], answer.get("value")), (&json!("declined"), &json!("not mine to say"), None));
     assert_eq!(world.json("m/checkpoints/no.json")["user_answer"], Value::Null, "an older answer is not taken for this one");
+    let round = world.sh("ask-post How? -w early --json | jq -r .question_id");
+    world.sh(&format!("ask-answer --note 'not mine to say' --round {round} decline early"));
+    assert_eq!(world.json("m/answered/early.json")["answer"]["note"], "not mine to say");
     world.sh("ask-answer cancel back --why 'found it'");
     let closed = world.json(world.only("closed", "").unwrap());
     assert_eq!((&closed["closed"]["state"], &closed["closed"]["why"]), (&json!("withdrawn"), &json!("found it")));

@@ -29,7 +29,12 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         return Ok(0);
     };
     let given = &args.reply;
-    if !given.words.is_empty() || given.file.is_some() || given.note.is_some() || given.round.is_some() {
+    // `decline` has these flags too, and they may stand before it.
+    let flags_fit = match command {
+        Command::Decline { note, round, .. } => (note.is_none() || given.note.is_none()) && (round.is_none() || given.round.is_none()),
+        _ => given.note.is_none() && given.round.is_none(),
+    };
+    if !given.words.is_empty() || given.file.is_some() || !flags_fit {
         return Err(Error::usage(
             "a command and an answer are given at once",
             "leave one of them out; an answer that is also a command's name follows --: ask-answer ID -- list",
@@ -39,7 +44,8 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         Command::List => listing::pending(&args.common.open()?, args.common.json)?,
         Command::Show { id, format } => show(&args, id, *format)?,
         Command::Decline { id, note, round } => {
-            give(&args, &args.common.open()?, id, *round, Answer::declined(note.clone(), by, CHANNEL))?;
+            let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
+            give(&args, &args.common.open()?, id, round, Answer::declined(note, by, CHANNEL))?;
         }
         Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree, &by)?,
         Command::Edit { id } => edit(&args, id, &by)?,
