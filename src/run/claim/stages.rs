@@ -31,6 +31,9 @@ pub struct Chosen {
 pub struct Taken {
     workflow: WorkflowLock,
     prepared: Option<Prepared>,
+    /// The round's lock, after the record could not be put in place. It is held until the claim is undone: a supervisor that was
+    /// started already waits for it, and must not launch a round that is about to be given back.
+    round: Option<Lock>,
 }
 
 /// The round's lock, and the record of the attempt under a temporary name.
@@ -61,7 +64,7 @@ impl Claim<Chosen> {
 
     /// Takes the round. Locks it and writes its record under a temporary name first, so that both syncs overlap.
     pub(super) fn take(self, mailbox: &Mailbox) -> Result<Claim<Taken>> {
-        let prepared = Prepared::new(mailbox, &self.run)?;
+        let prepared = Prepared::new(mailbox, &self.run, None)?;
         self.rename(mailbox, Some(prepared))
     }
 
@@ -79,14 +82,18 @@ impl Claim<Chosen> {
             return Err(Error::conflict(format!("{round} was claimed before"), "see: relaunch status"));
         }
         audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", run.claimant).to_lowercase()));
-        Ok(Claim { document, run, stage: Taken { workflow, prepared } })
+        Ok(Claim { document, run, stage: Taken { workflow, prepared, round: None } })
     }
 }
 
 impl Prepared {
-    fn new(mailbox: &Mailbox, run: &Run) -> Result<Self> {
+    /// `held` is the round's lock, if this claim holds it already.
+    fn new(mailbox: &Mailbox, run: &Run, held: Option<Lock>) -> Result<Self> {
         disk::touch_folder(&run.folder(mailbox))?;
-        let round = Lock::try_acquire(&record::lock_path(mailbox, &run.round()))?.ok_or_else(|| lock_is_held(&run.round()))?;
+        let round = match held {
+            Some(round) => round,
+            None => Lock::try_acquire(&record::lock_path(mailbox, &run.round()))?.ok_or_else(|| lock_is_held(&run.round()))?,
+        };
         Ok(Self { round, record: record::stage(mailbox, run)? })
     }
 }
@@ -129,10 +136,15 @@ impl Taken {
     pub(crate) fn put_on_record(&mut self, mailbox: &Mailbox, run: &Run) -> Result<OnRecord> {
         let Prepared { round, record } = match self.prepared.take() {
             Some(prepared) => prepared,
-            None => Prepared::new(mailbox, run)?,
+            None => Prepared::new(mailbox, run, self.round.take())?,
         };
-        record::place_ahead(run, record)?;
-        Ok(OnRecord { _round: round })
+        match record::place_ahead(run, record) {
+            Ok(()) => Ok(OnRecord { _round: round }),
+            Err(e) => {
+                self.round = Some(round);
+                Err(e)
+            }
+        }
     }
 
     /// Makes a recorded attempt durable, under the lock that `self` holds.
@@ -181,4 +193,37 @@ pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &Qu
         w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })
     .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::run::claim::{ClaimAttempt, take};
+
+    #[test]
+    fn a_claim_that_cannot_be_recorded_keeps_the_rounds_lock_until_it_is_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let workflow = "w".parse().unwrap();
+        let answered = mailbox.document(Folder::Answered, &workflow);
+        std::fs::write(&answered, r#"{"workflow_id":"w","question":"?","answer":"yes"}"#).unwrap();
+        let taken = || match take(&mailbox, &Config::default(), &workflow, Claimant::Supervisor).unwrap() {
+            ClaimAttempt::Claimed(claim) => *claim,
+            ClaimAttempt::Refused(refusal) => panic!("{refusal:?}"),
+        };
+        let claim = taken();
+        let lock = record::lock_path(&mailbox, &claim.round());
+        // An earlier claim of the round was given back while the disk refused to remove its record.
+        std::fs::write(claim.run.folder(&mailbox).join("run.json"), "{}").unwrap();
+        let (run, _, mut stage) = claim.into_parts();
+        assert!(stage.put_on_record(&mailbox, &run).is_err());
+        assert!(Lock::is_held(&lock).unwrap());
+        // A second try uses the lock that is held.
+        assert!(stage.put_on_record(&mailbox, &run).is_err());
+        assert!(Lock::is_held(&lock).unwrap() && !answered.exists());
+        stage.give_back(&mailbox, &run);
+        assert!(!Lock::is_held(&lock).unwrap() && answered.exists());
+        assert!(taken().put_on_record(&mailbox).is_ok());
+    }
 }

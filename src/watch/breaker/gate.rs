@@ -74,21 +74,19 @@ impl Gate {
     pub(in crate::watch) fn check(&mut self) -> Verdict {
         (self.until, self.recheck_probe_at) = (None, None);
         let now = time::now();
-        let mut permit = self.breaker.read().permit(now);
-        if permit == Permit::Wait {
+        if self.breaker.read().permit(now) == Permit::Wait {
             self.end_dead_probe();
-            permit = self.breaker.read().permit(time::now());
         }
+        // One reading gives both, because another watcher may change the file in between.
+        let breaker = self.breaker.read();
+        let (permit, probe) = (breaker.permit(time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
         match permit {
             Permit::Any | Permit::One => self.check_budget(now),
             Permit::NotBefore(at) => {
                 self.until = Some(at);
                 Verdict::Wait
             }
-            Permit::Wait => {
-                let probe = self.breaker.read().probe().and_then(|(token, _)| round_of(token));
-                probe.map_or(Verdict::Wait, |(round, _)| Verdict::WaitForProbe(round))
-            }
+            Permit::Wait => probe.map_or(Verdict::Wait, |(round, _)| Verdict::WaitForProbe(round)),
         }
     }
 
