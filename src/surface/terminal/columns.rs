@@ -16,13 +16,17 @@ pub fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text, cut to `columns` with a `…` at the end where it is wider.
+/// How many characters of a text [`cut`] keeps for each column. A character may have any number of combining characters behind it.
+const MAX_CHARACTERS: usize = 8;
+
+/// The text, cut to `columns` with a `…` at the end where it is wider, or has too many characters for its width.
 #[must_use]
 pub fn cut(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
+    let kept = text.char_indices().nth(columns.saturating_mul(MAX_CHARACTERS)).map_or(text, |(end, _)| &text[..end]);
+    if kept.len() == text.len() && width(text) <= columns {
         return text.to_owned();
     }
-    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let ends = kept.char_indices().map(|(at, c)| at + c.len_utf8());
     let end = ends.take_while(|end| width(&text[..*end]) < columns).last().unwrap_or(0);
     format!("{}…", &text[..end])
 }
@@ -72,5 +76,7 @@ mod tests {
         assert_eq!(cut("質問です", 4), "質…");
         assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
         assert_eq!(cut("abc", 3), "abc");
+        let combining = format!("e{}", "\u{301}".repeat(1 << 20));
+        assert!(cut(&combining, 80).chars().count() < 1000 && cut(&format!("{combining}x"), 1).chars().count() < 1000);
     }
 }
