@@ -13,7 +13,7 @@ use serde_json::Value;
 pub use rustix::process::Signal;
 
 /// How long anything may take before the test fails. No step needs nearly as long, even on a busy machine.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// How a process ended and what it printed.
 #[derive(Debug)]
