@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::support::claude::bash;
-use crate::support::{LIMIT, Signal, feed, signal};
+use crate::support::{Signal, feed, signal, until};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::time::Instant;
@@ -141,21 +141,14 @@ fn a_parent_that_does_not_read_can_still_stop_it() {
     let mut command = task(&world, "w", &Value::Array(steps));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     // The agent is not held up by it: it comes to its last tool.
-    let end = Instant::now() + LIMIT;
-    while world.api.turns().len() < 41 {
-        assert!(Instant::now() < end, "{}", world.describe("w"));
-        world.api.wait_for(|log| log.len() > 40, LIMIT);
-    }
+    world.wait_for_hold("hold");
     signal(i32::try_from(child.id()).expect("a pid"), Signal::TERM);
     let folder = world.in_mailbox("runs/w");
     let events = || {
         let round = std::fs::read_dir(&folder).expect("a round").flatten().find(|e| e.path().is_dir()).expect("one").path();
         read_lines(&round.join("1/events.jsonl"))
     };
-    while rungs(&events()).is_empty() {
-        assert!(Instant::now() < end);
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("the stop begins", || !rungs(&events()).is_empty());
     world.release("hold");
     assert_eq!(child.wait().expect("its status").code(), Some(1));
     interrupted(&events());

@@ -1,5 +1,6 @@
 //! askbox in a world with the real `claude`: questions, watchers and the launches of `claude`.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::channel;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::claude::ClaudeWorld;
 use crate::support::claude::api::digest;
-use crate::support::{LIMIT, Outcome, feed, names};
+use crate::support::{LIMIT, Outcome, feed, names, until};
 
 /// One launch of the agent by askbox.
 #[derive(Debug, Clone)]
@@ -184,12 +185,24 @@ impl ClaudeWorld {
     pub fn add_hold(&self, name: &str) {
         let fifo = self.path(format!("{name}.fifo"));
         make_fifo(&fifo);
-        self.add_script(name, &format!("echo holding; read line < '{}'; echo released", fifo.display()));
+        self.add_script(name, &format!("echo holding; : > '{0}.waits'; read line < '{0}'; echo released", fifo.display()));
     }
 
-    /// Lets that program go on. Returns once it has read.
+    /// Returns once that program waits.
+    #[track_caller]
+    pub fn wait_for_hold(&self, name: &str) {
+        until("the program waits", || self.path(format!("{name}.fifo.waits")).exists());
+    }
+
+    /// Lets that program go on.
+    #[track_caller]
     pub fn release(&self, name: &str) {
-        std::fs::write(self.path(format!("{name}.fifo")), "go\n").expect("the program reads");
+        use std::os::unix::fs::OpenOptionsExt;
+        // A FIFO opens for writing at once only while a program reads from it.
+        let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("a flag");
+        let fifo = self.path(format!("{name}.fifo"));
+        let open = || std::fs::OpenOptions::new().write(true).custom_flags(nonblocking).open(&fifo).ok();
+        until("the program reads", open).write_all(b"go\n").expect("the program reads");
     }
 }
 
