@@ -148,7 +148,8 @@ impl<'de> Deserialize<'de> for Fields {
 #[must_use]
 pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     // serde would also read an array of a struct's fields in their order.
-    bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok())?
+    let text = std::str::from_utf8(bytes).ok()?;
+    text.trim_ascii_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 
 /// The JSON of a value of ours.

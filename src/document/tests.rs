@@ -36,6 +36,7 @@ fn parse(text: &str) -> Result<Document<Sample>> {
 fn a_list_of_the_fields_is_no_document_and_no_line() {
     assert!(json::<Sample>(br#"{"name":"a","count":1}"#).is_some());
     assert!(json::<Sample>(br#"["a",1]"#).is_none() && json::<Sample>(br#"{"name":"a"} {}"#).is_none());
+    assert!(json::<Sample>(b"{\"name\":\"a\",\"unknown\":\"\xff\"}").is_none(), "not UTF-8");
     assert!(parse(r#"["a",1]"#).unwrap_err().to_string().contains("expected a JSON object"));
 }
 
