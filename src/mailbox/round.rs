@@ -1,13 +1,15 @@
 //! Rounds: which round a question belongs to, and where the rounds of a workflow lie.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::answer::Answer;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::{list, read_question};
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// How often one workflow may ask the same question without a `question_id`.
 pub(super) const MAX_REPEATS: u32 = 100_000;
@@ -45,16 +47,49 @@ pub(super) fn path(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> PathBu
 /// The round of a question: its `question_id`, or an id derived from its content. If the same content was asked in earlier
 /// rounds that were claimed or closed, the derived id is the next unused one.
 pub fn round_of(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
-    if let Some(round) = question.round() {
+    question.round().map_or_else(|| derive(mailbox, question, None), Ok)
+}
+
+/// The round of the question in `pending/`. Like [`round_of`], but a question that was asked again after it was answered does not
+/// get the id of the round that still lies in `answered/`.
+pub fn of_pending(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
+    let round = round_of(mailbox, question)?;
+    let answered = mailbox.document(Folder::Answered, &round.workflow);
+    if question.question_id.is_some() {
         return Ok(round);
     }
+    let Ok(document) = read_question::document(&answered) else { return Ok(round) };
+    let Some(answer) = &document.typed.answer else { return Ok(round) };
+    let asked_again = is_asked_again(&mailbox.document(Folder::Pending, &round.workflow), question, Some(answered_at(&answered, answer)));
+    if asked_again && round_of(mailbox, &document.typed)? == round {
+        return derive(mailbox, question, Some(&round));
+    }
+    Ok(round)
+}
+
+/// The first derived round that is neither claimed nor closed, nor `except`.
+fn derive(mailbox: &Mailbox, question: &Question, except: Option<&RoundId>) -> Result<RoundId> {
     for n in 0..MAX_REPEATS {
         let round = RoundId { workflow: question.workflow_id.clone(), question: question.derived_id(n)? };
-        if !is_claimed_or_closed(mailbox, &round) {
+        if Some(&round) != except && !is_claimed_or_closed(mailbox, &round) {
             return Ok(round);
         }
     }
     Err(Error::failed("all derived question ids of this question are in use", "post with ask-post, which gives every round an id"))
+}
+
+/// When a document in `answered/` was answered: the time that it says, else its file's modification time.
+pub(super) fn answered_at(path: &Path, answer: &Answer) -> Time {
+    answer.at.unwrap_or_else(|| time::to_the_millisecond(read_question::modified(path).into()))
+}
+
+/// Whether a question without `question_id` was written after the time `answered`. Then it is the next round, even if its
+/// content is the same.
+pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<Time>) -> bool {
+    let written = read_question::modified(path);
+    question.question_id.is_none()
+        && written <= SystemTime::now()
+        && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
 }
 
 /// Whether a round lies in `running/`, `parked/` or `closed/`.
@@ -82,7 +117,8 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     };
     for folder in [Folder::Pending, Folder::Answered] {
         if let Ok(document) = read_question::document(&mailbox.document(folder, workflow))
-            && let Ok(round) = round_of(mailbox, &document.typed)
+            && let Ok(round) =
+                if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) }
         {
             add(folder, round, document);
         }

@@ -220,6 +220,52 @@ fn of_many_answers_at_the_same_time_one_wins_and_the_others_are_refused() {
 }
 
 #[test]
+fn an_answer_for_a_round_that_is_not_the_last_one_is_not_kept_with_the_last_one() {
+    let world = World::new();
+    let first = parsed(&world.sh("ask-post First? -w w --json"))["question_id"].as_str().unwrap().to_owned();
+    world.sh("ask-answer cancel w");
+    world.sh("ask-post Second? -w w");
+    world.sh("ask-answer cancel w");
+    let ran = world.shell(&format!("ask-answer w 'for the first' --round {first}"));
+    assert_eq!(ran.code(), 4);
+    assert!(ran.stderr.contains("is not its last one"), "{}", ran.stderr);
+    let kept = std::fs::read_dir(world.path("m/closed")).unwrap().flatten().any(|f| world.json(f.path()).get("late_answers").is_some());
+    assert!(!kept, "the answer was kept with another question");
+}
+
+#[test]
+fn the_same_question_made_by_hand_again_is_another_round_while_the_first_answer_waits() {
+    let world = World::new();
+    world.sh("ask-post -w other Hello?");
+    let question = r#"{"workflow_id": "w", "question": "Again?"}"#;
+    std::fs::write(world.path("m/pending/w.json"), question).unwrap();
+    world.sh("ask-answer w one");
+    let answered = world.json("m/answered/w.json");
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    std::fs::write(world.path("m/pending/w.json"), question).unwrap();
+    assert_ne!(parsed(&world.sh("ask-answer show w --json"))["question_id"], answered["question_id"]);
+    world.sh("ask-answer cancel w");
+    assert_eq!(world.json("m/answered/w.json"), answered, "the waiting answer was touched");
+    let closed = world.json(world.only("closed", "w.").unwrap());
+    assert_ne!(closed["question_id"], answered["question_id"]);
+}
+
+#[test]
+fn a_second_answer_does_not_undo_an_answer_that_was_made_by_hand_in_the_checkpoint() {
+    let world = World::new();
+    world.sh("ask-post -w other Hello?");
+    std::fs::write(world.path("m/answered/w.json"), r#"{"workflow_id": "w", "question": "Which?"}"#).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::write(world.path("m/checkpoints/w.json"), r#"{"workflow_id": "w", "user_answer": "by hand"}"#).unwrap();
+    for _ in 0..2 {
+        let ran = world.shell("ask-answer w other");
+        assert_eq!(ran.code(), 4);
+        assert!(ran.stderr.contains("answered by hand"), "{}", ran.stderr);
+    }
+    assert_eq!(world.json("m/checkpoints/w.json")["user_answer"], "by hand");
+}
+
+#[test]
 fn a_late_answer_is_kept_with_its_question_and_nothing_is_run() {
     let world = World::new();
     world.sh("ask-post How? -w gone --timeout 1s --on-expiry cancel; ask-post How? -w auto --timeout 1s --default no; ask-post How? -w stays --timeout 1s");

@@ -38,7 +38,7 @@ pub struct Accepted {
 /// does not fit.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    answer_locked(mailbox, &lock, expect, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, reply))
+    answer_locked(mailbox, &lock, expect, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
 }
 
 /// [`answer`] with a reply that `reply` makes from the question. The workflow's lock is held meanwhile, so the question cannot
@@ -69,7 +69,7 @@ fn answer_locked(
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e) => return Err(e),
     };
-    let round = round::round_of(mailbox, &document.typed)?;
+    let round = round::of_pending(mailbox, &document.typed)?;
     if let Some(expected) = expect.filter(|e| *e != round.question) {
         return Err(Error::conflict(
             format!("{workflow} asks another question by now (round {}, not {expected})", round.question),
@@ -117,7 +117,7 @@ fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
 }
 
 /// The error for an answer to nothing: it says who answered first. A late answer is kept (see [`late_answer`]).
-fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, reply: Answer) -> Error {
+fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Error {
     let Some(last) = round::latest(mailbox, workflow) else {
         return Error::not_found(format!("no question of {workflow} is pending"), "see what is: ask-answer list");
     };
@@ -125,6 +125,16 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, reply: Answer) -> E
     let hint = format!("see it with: ask-answer show {workflow}");
     if let Some(first) = first.filter(|a| a.by != BY_DEFAULT) {
         return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
+    }
+    if let Some(expected) = expect.filter(|e| *e != last.id.question) {
+        return Error::conflict(
+            format!("round {expected} of {workflow} is not its last one ({}); your answer is not kept", last.id.question),
+            hint,
+        );
+    }
+    // Keeping a late answer would change the file's time, by which the watcher recognizes an answer made by hand.
+    if last.folder == Folder::Answered && first.is_none() {
+        return Error::conflict(format!("the question of {workflow} was answered by hand, in its checkpoint"), hint);
     }
     // No person had answered when the round ended: this answer is late, not second.
     let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());

@@ -25,7 +25,7 @@ use crate::mailbox::{read_question, round, timers};
 
 /// Closes a pending question. The caller holds the workflow's lock and has settled the workflow.
 pub fn pending(mailbox: &Mailbox, lock: &WorkflowLock, mut document: QuestionDocument, closing: Closing) -> Result<RoundId> {
-    let round = round::round_of(mailbox, &document.typed)?;
+    let round = round::of_pending(mailbox, &document.typed)?;
     document.typed.question_id = Some(round.question);
     document.typed.closed = Some(closing);
     document.update()?;

@@ -41,7 +41,7 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
         Err(e) => return Err(e),
     };
     let due = document.typed.expires_at.filter(|at| *at <= now);
-    let (Some(expires_at), true) = (due, round::round_of(mailbox, &document.typed)? == *round) else {
+    let (Some(expires_at), true) = (due, round::of_pending(mailbox, &document.typed)? == *round) else {
         return Ok(Expiry::Nothing);
     };
     match (document.typed.on_expiry(), document.typed.default.clone()) {

@@ -42,7 +42,7 @@ pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Found> {
     let lock = mailbox.lock(&workflow)?;
     match settle::settled_pending(mailbox, &lock) {
         Ok(document) => {
-            let round = round::round_of(mailbox, &document.typed)?;
+            let round = round::of_pending(mailbox, &document.typed)?;
             timers::arm(mailbox, &document.typed, &round)?;
             // The relaunched agent is told of a checkpoint that cannot be read; the question is valid without it.
             let _ = kept_copy::keep_copy(mailbox, &document.typed);

@@ -162,7 +162,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
         if same(&earlier.typed, question) {
-            return Ok(Receipt { round: round::round_of(mailbox, &earlier.typed)?, repeated: true });
+            return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, repeated: true });
         }
         if if_pending == IfPending::Conflict {
             let title = crate::text::excerpt(&earlier.typed.title(), 60);

@@ -8,7 +8,6 @@
 //! After a crash between the steps, [`roll_forward`] does steps 2 and 3.
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use crate::disk::{self, Placed};
 use crate::document;
@@ -18,7 +17,7 @@ use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocume
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::quarantine;
 use crate::mailbox::{read_question, round};
-use crate::time::{self, Time};
+use crate::time::Time;
 
 /// The prefix of the hidden name; the round follows.
 const RETIRED: &str = ".tmpretired.";
@@ -74,7 +73,7 @@ fn judge_retired(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Opt
         Ok(document) => {
             let question = &document.typed;
             let own = question.question_id.map_or_else(|| has_derived_id(mailbox, question, round), |id| Ok(id == round.question))?;
-            !own || is_asked_again(aside, question, answered)
+            !own || round::is_asked_again(aside, question, answered)
         }
         // Another program is writing it at this moment, so it is not the file that was answered.
         Err(_) => true,
@@ -87,15 +86,6 @@ fn judge_retired(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Opt
         quarantine(mailbox, aside, &round.workflow.file_name(), reason)?;
     }
     Ok(())
-}
-
-/// Whether a question without `question_id` was written after the time `answered`. Then it is the next round, even if its
-/// content is the same.
-pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<Time>) -> bool {
-    let written = read_question::modified(path);
-    question.question_id.is_none()
-        && written <= SystemTime::now()
-        && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
 }
 
 /// Whether the round's id is one that was derived from the content of a question without `question_id`.

@@ -45,8 +45,8 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
         && let Some(answer) = &document.typed.answer
     {
         let round = round::round_of(mailbox, &pending.typed)?;
-        let at = answer.at.or_else(|| Some(time::to_the_millisecond(read_question::modified(&answered).into())));
-        if round::round_of(mailbox, &document.typed)? == round && !retire::is_asked_again(&path, &pending.typed, at) {
+        let at = Some(round::answered_at(&answered, answer));
+        if round::round_of(mailbox, &document.typed)? == round && !round::is_asked_again(&path, &pending.typed, at) {
             retire::retire_pending(mailbox, &round, at)?;
             return Ok(None);
         }

@@ -22,7 +22,7 @@ pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
 pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     match read_question::pending(mailbox, workflow) {
         Ok(document) => {
-            let round = round::round_of(mailbox, &document.typed)?;
+            let round = round::of_pending(mailbox, &document.typed)?;
             Ok(Round { folder: Folder::Pending, id: round, document })
         }
         Err(e) if e.is_missing_file() => round::latest(mailbox, workflow).ok_or_else(|| {

@@ -66,7 +66,7 @@ impl Watcher<'_> {
             Err(e) if e.is_missing_file() => return Ok(()),
             Err(e) => return Err(e),
         };
-        if round::round_of(&self.mailbox, &document.typed)? != timer.round {
+        if round::of_pending(&self.mailbox, &document.typed)? != timer.round {
             self.read_question(&timer.round.workflow.file_name(), true);
             return Ok(());
         }

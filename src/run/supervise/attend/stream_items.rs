@@ -139,7 +139,7 @@ impl Attendance<'_, '_> {
     /// Records a question that the agent has posted.
     fn look_for_question(&mut self) {
         let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
-        let Ok(round) = round::round_of(self.mailbox, &document.typed) else { return };
+        let Ok(round) = round::of_pending(self.mailbox, &document.typed) else { return };
         let id = round.question.to_string();
         if self.posted.as_ref() != Some(&id) {
             self.posted = Some(id.clone());

@@ -40,7 +40,8 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
                 continue;
             }
             let status = read_question::document(&mailbox.document(folder, &workflow)).and_then(|document| {
-                let round = round::round_of(mailbox, &document.typed)?;
+                let of = if folder == Folder::Pending { round::of_pending } else { round::round_of };
+                let round = of(mailbox, &document.typed)?;
                 of_round(mailbox, folder, &round, &document.typed)
             });
             out.extend(shown(&workflow, status));

@@ -28,7 +28,8 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
         return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
     }
-    if let (Ok(round), Ok(answer)) = (round::round_of(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
+    if let (Ok(round), Ok(answer)) =
+        (round::of_pending(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
         && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
     {
         return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
