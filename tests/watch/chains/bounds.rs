@@ -54,7 +54,7 @@ fn a_cancelled_tree_has_no_open_questions_and_only_its_own_parent_is_told() {
     let _watcher = tree.world.watch();
     tree.spawn("top");
     let said = tree.world.ok("ask-answer", &["cancel", "--tree", "root"]);
-    assert_eq!(said, "root: cancelled with all below it; 1 questions taken back\n");
+    assert_eq!(said, "root: cancelled, with everything below it; 1 question withdrawn\n");
     assert_eq!(tree.result("top"), "woken");
     assert!(tree.world.told("top", 2).contains("root has no reply, it is cancelled"));
     assert_eq!((tree.launches("root"), tree.launches("leaf")), (1, 1));
