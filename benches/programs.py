@@ -64,6 +64,7 @@ def answer(table, rounds, with_gnu):
         theirs, mine = alternate(m, some, ["/bin/bash", "-c", seed, "s{}"], [musl("ask-answer"), "t{}", "merge"])
         ratio = Ratio(theirs, mine)
         table.row("2", "the first design's jq and mv / ask-answer", ratio, "≥ 30", ratio.median >= 30)
+        table.missed(ratio.median >= 30, f"on the edge; the C program with the same four fsyncs reaches {theirs.median / base.median:.0f}, and the disk's state moves both")
         table.note(f"bash, jq and mv, without any fsync: {theirs}")
         questions(m, 2, "i")
         count = instructions(m, musl("ask-answer"), "i0", "merge")
@@ -127,6 +128,7 @@ def crowd(table, rounds):
             worst = min(worst, ratio.median)
             details.append(f"{processes}: {ratio}, {show(processes * each / Times(ours).median * 1e9)} posts/s")
         table.row("5", "1 to 16 posting processes: throughput / C's, the worst", f"{worst:.2f}", "≥ 0.65", worst >= 0.65)
+        table.missed(worst >= 0.65, "with both CPUs busy, the start of the process and the reading of its arguments by clap count in full; the disk no longer hides them")
         table.note("; ".join(details))
 
 

@@ -18,6 +18,11 @@ class Table:
         mark = {True: "met", False: "MISSED", None: ""}[met]
         print(f"{number:>3}  {what:<72} {value!s:<24} {target:<14} {mark}", flush=True)
 
+    def missed(self, met, reason):
+        """Why a figure is missed, where it is."""
+        if not met:
+            self.note(f"missed: {reason}")
+
     def note(self, text):
         self.rows.append((None, text, None, None, None))
         print(f"       {text}", flush=True)
