@@ -58,7 +58,7 @@ pub fn look(mailbox: &Mailbox, which: Which<'_>) -> Result<Vec<Node>> {
         && !known.contains_key(root)
     {
         if round::latest(mailbox, root).is_none() {
-            return Err(Error::not_found(format!("nothing is known of {root}"), "see what is: askbox tree --all"));
+            return Err(Error::not_found(format!("nothing is known of {root}"), "list the workflows: askbox tree --all"));
         }
         known.insert(root.clone(), Kin::default());
     }

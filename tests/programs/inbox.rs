@@ -65,7 +65,7 @@ fn several_options_and_words_of_ones_own_are_marked_with_space() {
     terminal.press(&["Enter"]);
     terminal.see("choose with space");
     terminal.press(&["Space", "Down", "Down", "Space", "Down", "Space", "Enter"]);
-    terminal.see("in your editor");
+    terminal.see("open your editor");
     terminal.press(&["and fuzz", "Enter"]);
     terminal.see("No question is pending");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!(["unit", "perf", "and fuzz"]));
@@ -115,7 +115,7 @@ fn escape_leaves_a_question_open_or_declines_it() {
     terminal.see("quit]");
     assert!(world.path("m/pending/w.json").exists());
     choose(&terminal, "w");
-    terminal.see("in your editor");
+    terminal.see("open your editor");
     terminal.press(&["Escape"]);
     terminal.see("Decline to answer");
     terminal.press(&["Down", "Enter"]);
@@ -134,7 +134,7 @@ fn an_empty_line_opens_the_editor() {
     let terminal = Terminal::new(&world);
     open(&terminal);
     choose(&terminal, "w");
-    terminal.see("in your editor");
+    terminal.see("open your editor");
     terminal.press(&["Enter"]);
     terminal.see("No question is pending");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "one\n\ntwo");

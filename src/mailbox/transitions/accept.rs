@@ -119,7 +119,7 @@ fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
 /// The error for an answer to nothing: it says who answered first. A late answer is kept (see [`late_answer`]).
 fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Error {
     let Some(last) = round::latest(mailbox, workflow) else {
-        return Error::not_found(format!("no question of {workflow} is pending"), "see what is: ask-answer list");
+        return Error::not_found(format!("no question of {workflow} is pending"), "list the questions: ask-answer list");
     };
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");

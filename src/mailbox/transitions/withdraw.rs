@@ -18,7 +18,7 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
     match settle::settled_pending(mailbox, &lock) {
         Ok(document) => close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why)),
         Err(e) if e.is_missing_file() => {
-            let hint = "see what is: ask-answer list";
+            let hint = "list the questions: ask-answer list";
             Err(match round::latest(mailbox, workflow) {
                 None => Error::not_found(format!("no question of {workflow} is pending"), hint),
                 Some(round) => {

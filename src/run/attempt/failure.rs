@@ -65,7 +65,7 @@ impl Class {
     pub fn todo(self) -> &'static str {
         match self {
             Self::Throttled | Self::Held => "",
-            Self::Agent => "see what it said: relaunch logs ID",
+            Self::Agent => "see what the agent said: relaunch logs ID",
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",

@@ -30,7 +30,7 @@ pub fn words(event: &Event) -> String {
             ),
         ),
         EventKind::Silent { seconds } => ("silent", format!("{seconds}s")),
-        EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {}", cut(workflow_id))),
+        EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {} ANSWER", cut(workflow_id))),
         EventKind::Permission { tool, decision, .. } => ("permission", format!("{} {}", cut(decision), cut(tool))),
         EventKind::Interrupted { how, report, session_id, .. } => {
             let report = report.as_ref().map(|r| format!("\n{r}")).unwrap_or_default();

@@ -13,9 +13,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
         Err(e) => return e,
     };
     match refusal {
-        Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => {
-            Error::Waiting { message: format!("{workflow} still waits for its answer"), hint: format!("answer it: ask-answer {workflow}") }
-        }
+        Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => Error::Waiting {
+            message: format!("{workflow} still waits for its answer"),
+            hint: format!("answer it: ask-answer {workflow} ANSWER"),
+        },
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
         }

@@ -83,7 +83,7 @@ pub(super) fn number() -> Result<Reply<AnswerValue>> {
 
 /// Asks for free text, on one line or in the user's editor, which shows `below` under the answer.
 pub(super) fn words(below: &str) -> Result<Reply<AnswerValue>> {
-    let prompt = Text::new("Answer:").with_help_message("enter on an empty line: write it in your editor; esc: leave it open, or decline");
+    let prompt = Text::new("Answer:").with_help_message("empty line: open your editor; esc: leave it open, or decline");
     match given(prompt.prompt_skippable())? {
         Reply::Given(typed) if typed.trim().is_empty() => match editor::write(below, ".md") {
             Ok(draft) => Ok(Reply::Given(AnswerValue::Text(draft.text))),
