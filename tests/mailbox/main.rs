@@ -6,6 +6,7 @@ mod support;
 
 mod conformance;
 mod gc;
+mod other_rounds;
 mod strangers;
 mod strangers_files;
 mod time;

@@ -30,34 +30,6 @@ fn the_same_question_again_is_a_no_op_with_the_same_receipt() {
 }
 
 #[test]
-fn a_question_id_that_is_in_use_is_refused_at_the_post() {
-    let world = World::new();
-    let used = "0b0e4c6e-3c2f-4d4e-9d57-1f1f6a9a1c11";
-    world.sh("ask-post -w other Hello?");
-    for place in ["running/w.ID.json", "parked/w.ID.json", "closed/w.ID.json", "answered/w.json"] {
-        let path = world.path(format!("m/{}", place.replace("ID", used)));
-        let round = json!({"workflow_id": "w", "question": "How?", "question_id": used, "answer": "a"});
-        std::fs::write(&path, round.to_string()).unwrap();
-        let again = json!({"workflow_id": "w", "question": "How?", "question_id": used, "expires_at": "2099-01-01T00:00:00Z"});
-        std::fs::write(world.path("q.json"), again.to_string()).unwrap();
-        std::fs::write(world.path("many.json"), json!([again]).to_string()).unwrap();
-        for post in ["ask-post --file q.json", "ask-post --file - < q.json", "ask-post --batch --file many.json"] {
-            let ran = world.shell(post);
-            assert_eq!(ran.code(), 4, "{place}: {post}: {}{}", ran.stdout, ran.stderr);
-            assert!(!ran.stdout.contains("QUESTION_POSTED:w"), "{place}: {post}");
-        }
-        assert!(!world.path("m/pending/w.json").exists(), "{place}");
-        assert_eq!(std::fs::read_dir(world.path("m/timers")).unwrap().count(), 0, "{place}: a timer was left behind");
-        std::fs::remove_file(path).unwrap();
-    }
-    // A question that is still pending may be posted again, with its id.
-    world.sh("ask-post -w w How?");
-    let pending = std::fs::read(world.path("m/pending/w.json")).unwrap();
-    assert_eq!(world.sh("ask-post --file m/pending/w.json"), "QUESTION_POSTED:w");
-    assert_eq!(std::fs::read(world.path("m/pending/w.json")).unwrap(), pending);
-}
-
-#[test]
 fn another_question_is_a_conflict_unless_it_supersedes() {
     let world = World::new();
     world.sh("ask-post First? -w w");
@@ -217,52 +189,6 @@ fn of_many_answers_at_the_same_time_one_wins_and_the_others_are_refused() {
         assert_eq!(read(format!("rc{n}")).trim(), "4");
         assert!(read(format!("err{n}")).contains(&format!("already answered by user{}", winners[0])));
     }
-}
-
-#[test]
-fn an_answer_for_a_round_that_is_not_the_last_one_is_not_kept_with_the_last_one() {
-    let world = World::new();
-    let first = parsed(&world.sh("ask-post First? -w w --json"))["question_id"].as_str().unwrap().to_owned();
-    world.sh("ask-answer cancel w");
-    world.sh("ask-post Second? -w w");
-    world.sh("ask-answer cancel w");
-    let ran = world.shell(&format!("ask-answer w 'for the first' --round {first}"));
-    assert_eq!(ran.code(), 4);
-    assert!(ran.stderr.contains("is not its last one"), "{}", ran.stderr);
-    let kept = std::fs::read_dir(world.path("m/closed")).unwrap().flatten().any(|f| world.json(f.path()).get("late_answers").is_some());
-    assert!(!kept, "the answer was kept with another question");
-}
-
-#[test]
-fn the_same_question_made_by_hand_again_is_another_round_while_the_first_answer_waits() {
-    let world = World::new();
-    world.sh("ask-post -w other Hello?");
-    let question = r#"{"workflow_id": "w", "question": "Again?"}"#;
-    std::fs::write(world.path("m/pending/w.json"), question).unwrap();
-    world.sh("ask-answer w one");
-    let answered = world.json("m/answered/w.json");
-    std::thread::sleep(std::time::Duration::from_millis(5));
-    std::fs::write(world.path("m/pending/w.json"), question).unwrap();
-    assert_ne!(parsed(&world.sh("ask-answer show w --json"))["question_id"], answered["question_id"]);
-    world.sh("ask-answer cancel w");
-    assert_eq!(world.json("m/answered/w.json"), answered, "the waiting answer was touched");
-    let closed = world.json(world.only("closed", "w.").unwrap());
-    assert_ne!(closed["question_id"], answered["question_id"]);
-}
-
-#[test]
-fn a_second_answer_does_not_undo_an_answer_that_was_made_by_hand_in_the_checkpoint() {
-    let world = World::new();
-    world.sh("ask-post -w other Hello?");
-    std::fs::write(world.path("m/answered/w.json"), r#"{"workflow_id": "w", "question": "Which?"}"#).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    std::fs::write(world.path("m/checkpoints/w.json"), r#"{"workflow_id": "w", "user_answer": "by hand"}"#).unwrap();
-    for _ in 0..2 {
-        let ran = world.shell("ask-answer w other");
-        assert_eq!(ran.code(), 4);
-        assert!(ran.stderr.contains("answered by hand"), "{}", ran.stderr);
-    }
-    assert_eq!(world.json("m/checkpoints/w.json")["user_answer"], "by hand");
 }
 
 #[test]
