@@ -188,6 +188,11 @@ fn task(mailbox: &Mailbox, request: &Request, child: WorkflowId, parent: Option<
             let path = file
                 .canonicalize()
                 .map_err(|_| Error::not_found(format!("there is no file {}", file.display()), "name the file with the instructions"))?;
+            // The agent reads it later, and a pipe would be empty then.
+            if !path.is_file() {
+                let fix = "name a regular file, or send the text on standard input and name `-`";
+                return Err(Error::invalid("file", "is not a regular file", fix).in_file(path));
+            }
             if parent.is_none() {
                 // A person named the file, so the agent may read it. A file that an agent names gets no such permission.
                 reads.push(path.clone());

@@ -11,6 +11,7 @@ mod dependencies;
 mod doctor;
 mod inbox;
 mod init;
+mod named_files;
 mod schema_is_current;
 mod service;
 mod small_programs;

@@ -6,8 +6,10 @@
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
 //! - `read_input`: reads files and standard input
+//! - `named_file`: a file or pipe that a person names
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
+mod named_file;
 mod output;
 mod read_input;
 mod start;

@@ -4,18 +4,18 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Error, IoContext, Result};
+use crate::surface::program::named_file;
 
-/// Reads a file, or standard input for `-`.
+/// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into.
 ///
 /// # Errors
-/// [`Error::Invalid`] where it is longer than `limit` bytes.
+/// [`Error::Invalid`] where it is longer than `limit` bytes, and where it is neither a regular file nor a pipe with a writer.
 pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut read = |source: &mut dyn Read| source.take(limit + 1).read_to_end(&mut bytes).io("read", path);
-    if path == Path::new("-") {
-        read(&mut io::stdin().lock())?;
+    if path == Path::new("-") || path == Path::new("/dev/stdin") {
+        io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
     } else {
-        read(&mut std::fs::File::open(path).map_err(|e| missing_input(path, e))?)?;
+        named_file::open(path).and_then(|file| file.read_up_to(limit + 1, &mut bytes)).map_err(|e| in_input(path, e))?;
     }
     if bytes.len() as u64 > limit {
         let fix = "shorten it, or save the bulk in a file and give its path";
@@ -28,13 +28,6 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
 #[must_use]
 pub fn in_input(path: &Path, error: Error) -> Error {
     error.in_file(if path == Path::new("-") { Path::new("standard input") } else { path })
-}
-
-fn missing_input(path: &Path, source: io::Error) -> Error {
-    if source.kind() == io::ErrorKind::NotFound {
-        return Error::not_found(format!("the file {} does not exist", path.display()), "check the path; `-` reads standard input");
-    }
-    Error::Io { action: "open", path: path.to_path_buf(), source }
 }
 
 /// Reads text from standard input, without its last newline.

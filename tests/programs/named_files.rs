@@ -1,0 +1,78 @@
+//! What a file on the command line may be: a regular file, or a pipe that a program writes into. Nothing else, and no wait without end.
+
+use crate::support::{Running, World, in_parallel, output, until};
+
+/// The commands that read a file, each with `FILE` where its name stands, and the content that each takes.
+const READERS: [(&str, &str); 5] = [
+    ("ask-post --file FILE", r#"{"workflow_id":"w","question":"How?"}"#),
+    ("ask-post --batch --file FILE", r#"[{"workflow_id":"w","question":"How?"}]"#),
+    ("ask-post Which? -w w >/dev/null && ask-answer w --file FILE", r#""this one""#),
+    ("checkpoint save w --file FILE", r#"{"current_step":"one"}"#),
+    ("relaunch run -w w FILE", "do it"),
+];
+
+#[test]
+fn a_pipe_that_no_program_writes_into_is_refused_and_not_waited_for() {
+    in_parallel(READERS.len(), &READERS, |(reader, _)| {
+        let world = World::new();
+        let out = world.shell(&format!("mkfifo pipe && {}", reader.replace("FILE", "pipe")));
+        assert_eq!(out.code(), 5, "{reader}: {out:?}");
+        assert!(out.stderr.contains("is a pipe that no program writes into"), "{reader}: {out:?}");
+    });
+}
+
+#[test]
+fn folders_devices_and_sockets_are_refused_in_words() {
+    let world = World::new();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap();
+    for (reader, _) in READERS {
+        for (file, words) in [(".", "is a folder"), ("/dev/zero", "is a device"), ("socket", "is a socket"), ("none", "does not exist")] {
+            world.shell("rm -rf m");
+            let out = world.shell(&reader.replace("FILE", file));
+            assert!(matches!(out.code(), 3 | 5) && out.stderr.contains(words), "{reader} with {file}: {out:?}");
+        }
+    }
+    world.shell("mkfifo pipe");
+    for file in [".", "/dev/zero", "socket", "pipe"] {
+        let out = world.shell(&format!("relaunch spawn {file}"));
+        assert!(out.code() == 5 && out.stderr.contains("not a regular file"), "spawn {file}: {out:?}");
+    }
+}
+
+#[test]
+fn what_the_shell_substitutes_and_standard_input_are_read_to_their_end() {
+    in_parallel(2, &READERS, |(reader, content)| {
+        // The last one would launch an agent.
+        if reader.starts_with("relaunch") {
+            return;
+        }
+        for script in [
+            reader.replace("FILE", "<(printf %s \"$CONTENT\")"),
+            // Slower than its reader, and in two pieces.
+            reader.replace("FILE", "<(sleep 0.2; printf %s \"${CONTENT:0:5}\"; sleep 0.2; printf %s \"${CONTENT:5}\")"),
+            format!("mkfifo pipe; (sleep 0.2; printf %s \"$CONTENT\" >pipe) & {}", reader.replace("FILE", "pipe")),
+            format!("printf %s \"$CONTENT\" | {{ {}; }}", reader.replace("FILE", "-")),
+            format!("printf %s \"$CONTENT\" | {{ {}; }}", reader.replace("FILE", "/dev/stdin")),
+        ] {
+            let world = World::new();
+            let mut bash = world.any_command("bash");
+            bash.args(["-c", &script]).env("PATH", world.path_with_programs()).env("CONTENT", content);
+            let out = output(&mut bash);
+            assert!(out.status.success(), "{script}: {out:?}");
+        }
+    });
+}
+
+#[test]
+fn a_pipe_whose_writer_is_slow_is_waited_for_and_holds_nobody_else_up() {
+    let world = World::new();
+    world.ok("ask-post", &["-w", "w", "Which?"]);
+    world.shell("mkfifo pipe");
+    let slow = world.shell_command("exec ask-answer w --file pipe").stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut slow = Running(slow);
+    // Opening for writing waits until there is a reader.
+    let writer = std::fs::OpenOptions::new().write(true).open(world.path("pipe")).unwrap();
+    world.ok("ask-answer", &["w", "that one"]);
+    drop(writer);
+    until("the reader has ended", || slow.has_ended());
+}
