@@ -51,7 +51,7 @@ fn run_refused(world: &World, refusal: &Refusal, program: &str, args: &[&str]) -
 }
 
 /// What must not change: every file but temporary names, hints, locks and the audit trail. Folders count by their files.
-fn state(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(super) fn state(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let exempt = |path: &Path| {
         let inner = path.strip_prefix(world.mailbox()).unwrap_or(path);
         let first = inner.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
@@ -61,7 +61,7 @@ fn state(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_says_so(out: &Outcome, when: &str) {
+pub(super) fn assert_says_so(out: &Outcome, when: &str) {
     let stderr = &out.stderr;
     assert_eq!(out.status.code(), Some(1), "{when}: {}", out.words());
     let lines: Vec<&str> = stderr.lines().collect();

@@ -7,6 +7,7 @@ mod support;
 mod agent_faults;
 mod chains_killed;
 mod crashes;
+mod file_size_limit;
 mod full_disk;
 mod killed_at_every_syscall;
 mod storm;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -48,6 +49,7 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
         return 1;
     }
     let error = Command::new(&program).args(args).exec();
-    eprintln!("relaunch: cannot run {}: {error}", program.to_string_lossy());
+    // Not `eprintln!`, which panics where nobody reads standard error.
+    let _ = writeln!(std::io::stderr(), "relaunch: cannot run {}: {error}", program.to_string_lossy());
     127
 }

@@ -2,9 +2,11 @@
 
 use std::error::Error as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
+use rustix::process::Signal;
 
 use crate::error::{Error, Result};
 use crate::surface::program::output::{complain, print};
@@ -13,6 +15,7 @@ use crate::surface::program::output::{complain, print};
 ///
 /// `--help` and `--version` print and end with 0. An error prints its `error:` and `hint:` lines and ends with its own status.
 pub fn main<A: Parser>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+    fail_at_the_file_size_limit();
     let result = match A::try_parse() {
         Ok(args) => body(args),
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
@@ -23,6 +26,12 @@ pub fn main<A: Parser>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
         e.exit_code()
     });
     ExitCode::from(status)
+}
+
+/// A write past `ulimit -f` then fails like any other write, instead of ending the program without a word. This is a handler, because
+/// an agent would inherit an ignored signal.
+fn fail_at_the_file_size_limit() {
+    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
 }
 
 /// Turns clap's error into one of ours: the message is clap's first paragraph, the hint its tip or the usage line.
