@@ -5,8 +5,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox, lineage};
-use crate::run::attempt::record::Claimant;
-use crate::run::claim::{self, ClaimAttempt};
+use crate::run::claim::{self, By, ClaimAttempt};
 use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::detach;
 
@@ -15,7 +14,7 @@ pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()
     for workflow in lineage::members(mailbox, root)? {
         let mut runs = wake::after_change(mailbox, config, &workflow)?;
         if mailbox.document(Folder::Answered, &workflow).exists()
-            && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, config, &workflow, Claimant::Supervisor)?
+            && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, &workflow, By::Supervisor(config))?
         {
             runs.push(claim.hand_over());
         } else {

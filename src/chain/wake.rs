@@ -16,7 +16,7 @@ use crate::mailbox::documents::awaited::{Await, End, Ended, Join};
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, round, workflows};
-use crate::run::attempt::record::{self, Claimant, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
 use crate::{log, time};
 
@@ -159,7 +159,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
     let run = match record::latest(mailbox, &round)? {
         Some(run) => run,
         None => {
-            let run = plan::first(mailbox, config, &document, &round, Claimant::Supervisor)?;
+            let run = plan::first(mailbox, config, &document, &round)?;
             record::create(mailbox, &run)?;
             run
         }

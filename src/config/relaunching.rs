@@ -54,11 +54,12 @@ section! {
         /// The prompt for a new session that gets an answer. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` are replaced.
         /// `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
         prompt: String = String::new(),
-        /// Folders that a question may name as its `CLAUDE_CONFIG_DIR`, beside the watcher's own. Any other folder is ignored, and the log
-        /// says so. Example: `["/home/ann/.claude-work"]`.
+        /// Folders that a run may use as its `CLAUDE_CONFIG_DIR`, beside the watcher's own. A question that names any other folder runs
+        /// without it, and the log says so. Example: `["/home/ann/.claude-work"]`.
         config_dirs: Vec<PathBuf> = Vec::new(),
-        /// An agent runs in the folder that its question names only if that folder lies under one of these; otherwise it runs in the
-        /// folder of the workflow's earlier runs or in the home folder. `[]`: every folder is allowed. Example: `["/home/ann/src"]`.
+        /// An agent runs in the folder that its question names only if that folder lies under one of these after links are resolved;
+        /// otherwise it runs in the folder of the workflow's earlier runs or in the home folder. This is checked again at each launch: a
+        /// round whose folder leads elsewhere by then is parked. `[]`: every folder is allowed. Example: `["/home/ann/src"]`.
         cwd_roots: Vec<PathBuf> = Vec::new(),
     }
 }

@@ -2,11 +2,19 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
-use crate::disk::primitives::{parent, sync_folder};
+use rustix::fs::OFlags;
+
+use crate::disk::primitives::{open, parent, sync_folder};
 use crate::error::{Error, IoContext, Result};
+
+/// Opens a folder, links followed, so that the caller knows which folder it deals with whatever its name means later.
+pub fn open_folder(path: &Path) -> Result<OwnedFd> {
+    open(path, OFlags::PATH | OFlags::DIRECTORY).map(OwnedFd::from).io("open", path)
+}
 
 /// Makes a folder and the missing folders above it with mode 0700, durably. An existing folder is no error.
 pub fn create_folder(path: &Path) -> Result<()> {

@@ -10,7 +10,7 @@
 //!
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
-//! - `folder`: make folders. `trust`: who may write to them. `lock`: `flock`. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
 //! - `primitives`: system calls that these files share.
 //!
 //! # Limitations
@@ -36,7 +36,7 @@ mod trust;
 mod unsynced;
 mod write;
 
-pub use folder::{create_folder, create_folder_in, sync_names, sync_names_up_to, touch_folder};
+pub use folder::{create_folder, create_folder_in, open_folder, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use read::read;
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};

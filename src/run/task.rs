@@ -10,7 +10,7 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question};
 use crate::mailbox::{Folder, Mailbox, list, workflows};
-use crate::run::attempt::record::{self, Claimant, Run};
+use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
 
 /// The longest prompt, in bytes. Half of the largest question document, which contains it.
@@ -78,7 +78,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         reads: task.reads,
         ..Question::new(task.workflow, crate::text::excerpt(&task.prompt, 200))
     };
-    let mut run = plan::first(mailbox, config, &question, &round, Claimant::Supervisor)?;
+    let mut run = plan::first(mailbox, config, &question, &round)?;
     run.role = task.role.or(run.role);
     run.model = task.model.or(run.model);
     disk::touch_folder(&mailbox.runs_of(&round))?;

@@ -8,4 +8,5 @@ mod budget;
 mod chains;
 mod limits;
 mod one_look;
+mod operator;
 mod watchers;

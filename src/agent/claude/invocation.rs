@@ -20,33 +20,31 @@ pub struct Invocation {
     pub env_remove: Vec<OsString>,
     /// Variables that are set, after the removal.
     pub env_set: Vec<(OsString, OsString)>,
-    /// The folder it works in.
-    pub cwd: PathBuf,
 }
 
 impl Invocation {
     /// `session`: options in the `=` form, so that an id is never read as an option.
-    fn new(program: &Path, cwd: &Path, session: &[String]) -> Self {
+    fn new(program: &Path, session: &[String]) -> Self {
         let args = SUPERVISED.iter().map(OsString::from).chain(session.iter().map(OsString::from)).collect();
         // A background task would outlive the turn, and a deferred question would be lost.
         let env_set = vec![("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())];
-        Self { program: program.into(), args, env_remove: Vec::new(), env_set, cwd: cwd.into() }
+        Self { program: program.into(), args, env_remove: Vec::new(), env_set }
     }
 
     /// A new session under this id, a UUID. Refused by `claude` if a session of that id exists in this folder.
-    pub fn start(program: &Path, cwd: &Path, session_id: &str) -> Self {
-        Self::new(program, cwd, &[format!("--session-id={session_id}")])
+    pub fn start(program: &Path, session_id: &str) -> Self {
+        Self::new(program, &[format!("--session-id={session_id}")])
     }
 
     /// Continues a session. The session keeps only its model and its system prompt: give all other options again.
-    pub fn resume(program: &Path, cwd: &Path, session_id: &str) -> Self {
-        Self::new(program, cwd, &[format!("--resume={session_id}")])
+    pub fn resume(program: &Path, session_id: &str) -> Self {
+        Self::new(program, &[format!("--resume={session_id}")])
     }
 
     /// Continues a copy of session `from` under the id `new`; the original stays as it is.
-    pub fn fork(program: &Path, cwd: &Path, from: &str, new: &str) -> Self {
+    pub fn fork(program: &Path, from: &str, new: &str) -> Self {
         let session = [format!("--resume={from}"), "--fork-session".into(), format!("--session-id={new}")];
-        Self::new(program, cwd, &session)
+        Self::new(program, &session)
     }
 
     fn with(mut self, option: &str, value: impl Into<OsString>) -> Self {
@@ -111,22 +109,21 @@ mod tests {
 
     #[test]
     fn start_resume_and_fork_differ_only_in_how_they_name_the_session() {
-        let (program, cwd) = (Path::new("claude"), Path::new("/p"));
+        let program = Path::new("claude");
         let cases = [
-            (Invocation::start(program, cwd, "S"), &["--session-id=S"][..]),
-            (Invocation::resume(program, cwd, "S"), &["--resume=S"]),
-            (Invocation::fork(program, cwd, "S", "N"), &["--resume=S", "--fork-session", "--session-id=N"]),
+            (Invocation::start(program, "S"), &["--session-id=S"][..]),
+            (Invocation::resume(program, "S"), &["--resume=S"]),
+            (Invocation::fork(program, "S", "N"), &["--resume=S", "--fork-session", "--session-id=N"]),
         ];
         for (invocation, session) in &cases {
             assert_eq!(args(invocation), [&SUPERVISED[..], session].concat());
-            assert_eq!(invocation.cwd, cwd);
             assert!(invocation.env_set.contains(&("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())));
         }
     }
 
     #[test]
     fn options_follow_in_order_and_no_rule_swallows_the_next_argument() {
-        let invocation = Invocation::resume(Path::new("claude"), Path::new("/p"), "S")
+        let invocation = Invocation::resume(Path::new("claude"), "S")
             .permission_mode("acceptEdits")
             .allowed_tools(DEFAULT_ALLOWED_TOOLS)
             .settings(r#"{"hooks":{}}"#)
@@ -160,7 +157,7 @@ mod tests {
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CODE_USE_BEDROCK",
         ];
-        let invocation = Invocation::start(Path::new("claude"), Path::new("/p"), "S")
+        let invocation = Invocation::start(Path::new("claude"), "S")
             .scrub(names)
             .config_dir(Path::new("/c"))
             .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");

@@ -31,7 +31,7 @@ pub struct Workflow {
     /// Its agents' `CLAUDE_CONFIG_DIR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
-    /// The runner of the configuration that launches it.
+    /// The runner that launched its newest session. The configuration decides which one launches the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The agent definition that its sessions run as, if one was chosen.

@@ -87,7 +87,7 @@ pub struct Run {
     pub begin_why: Option<String>,
     /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
-    /// The runner's name in the configuration.
+    /// The name of the runner that launched it. The launching process takes the runner from its own configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
     /// The agent definition that the session runs as, if one was chosen.
@@ -96,10 +96,10 @@ pub struct Run {
     /// The model, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The working folder of the agent.
+    /// The working folder of the agent, if the operator permits it when the attempt is launched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// The agent's `CLAUDE_CONFIG_DIR`.
+    /// The agent's `CLAUDE_CONFIG_DIR`, if the operator permits it when the attempt is launched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
     /// The state of the attempt.

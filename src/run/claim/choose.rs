@@ -47,23 +47,34 @@ impl<Stage> ClaimAttempt<Stage> {
     }
 }
 
-/// Claims the answered round of `workflow`, with its first attempt on record.
-pub fn claim(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<OnRecord>> {
-    take(mailbox, config, workflow, claimant)?.and_then(|taken| taken.put_on_record(mailbox))
+/// Who claims a round, and for what.
+#[derive(Debug, Clone, Copy)]
+pub enum By<'a> {
+    /// A supervisor, which launches an agent as this configuration says.
+    Supervisor(&'a Config),
+    /// `ask-post --wait`, which takes the answer itself.
+    Inline,
+    /// `relaunch prompt`, which hands the answer to a main agent.
+    Prompt,
 }
 
-/// [`claim`] up to the stage [`Taken`]. A supervisor may be started now: it waits for the round's lock and then reads the record.
-pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<Taken>> {
-    choose(mailbox, config, workflow, claimant)?.and_then(|chosen| chosen.take(mailbox))
+/// Claims the answered round of `workflow`, with its first attempt on record.
+pub fn claim(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<OnRecord>> {
+    choose(mailbox, workflow, by)?.and_then(|chosen| chosen.take(mailbox))?.and_then(|taken| taken.put_on_record(mailbox))
+}
+
+/// [`claim`] for a supervisor, up to the stage [`Taken`]. It may be started now: it waits for the round's lock and then reads the record.
+pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
+    choose(mailbox, workflow, By::Supervisor(config))?.and_then(|chosen| chosen.take(mailbox))
 }
 
 /// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
 /// see [`crate::run::supervise::ownership::Attempt`].
 pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
-    choose(mailbox, config, workflow, Claimant::Supervisor)?.and_then(|chosen| chosen.take_to_launch(mailbox))
+    choose(mailbox, workflow, By::Supervisor(config))?.and_then(|chosen| chosen.take_to_launch(mailbox))
 }
 
-fn choose(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: Claimant) -> Result<ClaimAttempt<Chosen>> {
+fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<Chosen>> {
     let refused = |refusal| Ok(ClaimAttempt::Refused(refusal));
     let lock = mailbox.lock(workflow)?;
     settle::settle(mailbox, &lock)?;
@@ -74,17 +85,21 @@ fn choose(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, claimant: C
     };
     // If the pending copy of this round stayed behind, it would look like the next round.
     settle::settle(mailbox, &lock)?;
-    if claimant != Claimant::Inline && Lock::is_held(&waiter_path(mailbox, workflow))? {
+    if !matches!(by, By::Inline) && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return refused(Refusal::AwaitedInline(round));
     }
     // An asker that waits inline launches nothing, and may itself be the run of the earlier round.
-    if claimant != Claimant::Inline
+    if !matches!(by, By::Inline)
         && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
     {
         return refused(Refusal::EarlierRound(earlier));
     }
-    let run = plan::first(mailbox, config, &document.typed, &round, claimant)?;
-    if claimant == Claimant::Supervisor
+    let run = match by {
+        By::Supervisor(config) => plan::first(mailbox, config, &document.typed, &round)?,
+        By::Inline => plan::unplanned(&round, Claimant::Inline),
+        By::Prompt => plan::unplanned(&round, Claimant::Prompt),
+    };
+    if matches!(by, By::Supervisor(_))
         && let Some(live) = live_run_of_asker(mailbox, &document.typed, &run)?
     {
         return refused(Refusal::AskerRuns(live));

@@ -3,14 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::config::Config;
 use crate::disk::file_events::FolderWatch;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::attempt::record::{self, Claimant};
-use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord};
+use crate::run::attempt::record;
+use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
 
 /// The sleep between two looks if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -52,8 +51,7 @@ impl Waiter {
         let folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
         loop {
             if mailbox.document(Folder::Answered, &round.workflow).exists() {
-                // The default configuration will do: nothing is launched.
-                match claim::claim(mailbox, &Config::default(), &round.workflow, Claimant::Inline)? {
+                match claim::claim(mailbox, &round.workflow, By::Inline)? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
                     ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
                 }

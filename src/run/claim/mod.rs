@@ -27,13 +27,15 @@
 //! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`claim()`], [`take`] and [`take_to_launch`]
 //! - `stages`: the three stages and what leads from one to the next
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
+//! - `permitted`: which folders the operator permits, asked when the attempt is planned and again at each launch
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
 mod choose;
 pub mod inline;
+pub mod permitted;
 pub mod plan;
 mod stages;
 
-pub use choose::{ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};
+pub use choose::{By, ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};
 pub(crate) use stages::make_durable;
 pub use stages::{Claim, OnRecord, Taken};

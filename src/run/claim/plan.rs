@@ -12,35 +12,48 @@ use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Folder, Mailbox, Question, workflows};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
+use crate::run::claim::permitted::{self, WorkFolder};
 use crate::time;
 
 /// The first attempt to deliver a round. Nothing is written.
-pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId, claimant: Claimant) -> Result<Run> {
+pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
     let known = workflows::read(mailbox, &round.workflow)?.map(|d| d.typed);
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
-    let (begin, begin_why) = match claimant {
-        // The main agent that takes the prompt does not have the asker's session.
-        Claimant::Prompt => (Begin::Fresh, None),
-        _ => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
-    };
-    let (runner, _) = config.runner(known.as_ref().and_then(|w| w.agent.as_deref()))?;
+    let (begin, begin_why) = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
+    let (runner, _) = config.runner(None)?;
     Ok(Run {
+        begin,
+        begin_why: begin_why.or(why),
+        runner,
+        role: known.as_ref().and_then(|w| w.role.clone()),
+        model: known.as_ref().and_then(|w| w.model.clone()),
+        cwd,
+        config_dir,
+        ..unplanned(round, Claimant::Supervisor)
+    })
+}
+
+/// The record of a claimant that takes the answer itself and launches nothing. It says nothing about a launch: the claimant's folder and
+/// environment are not the operator's.
+#[must_use]
+pub fn unplanned(round: &RoundId, claimant: Claimant) -> Run {
+    Run {
         schema_version: crate::document::SCHEMA_VERSION,
         workflow_id: round.workflow.clone(),
         question_id: round.question,
         attempt: 1,
         claimant,
         session_id: SessionId::generate(),
-        begin,
-        begin_why: begin_why.or(why),
+        begin: Begin::Fresh,
+        begin_why: None,
         message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
-        runner,
-        role: known.as_ref().and_then(|w| w.role.clone()),
-        model: known.as_ref().and_then(|w| w.model.clone()),
-        cwd,
-        config_dir,
+        runner: String::new(),
+        role: None,
+        model: None,
+        cwd: None,
+        config_dir: None,
         state: State::Claimed,
         claimed_at: time::now(),
         started_at: None,
@@ -51,7 +64,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         result: None,
         reserved_usd: None,
         cost_usd: None,
-    })
+    }
 }
 
 /// Decides between a fresh session and a fork, and says why if it is not what was configured. Only sessions that askbox launched are
@@ -102,37 +115,30 @@ fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workfl
     Ok(parents.filter(|s| question.session_id == Some(*s)))
 }
 
-/// The asker's `CLAUDE_CONFIG_DIR`, if it is this process's own, known from an earlier run, or named by the operator; otherwise the
-/// earlier run's, and why. Settings in that folder can run commands.
+/// The asker's `CLAUDE_CONFIG_DIR`, else the earlier runs', if the operator permits it; otherwise none, and why. Without one the agent
+/// uses that of the process that launches it.
 fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
-    let wanted = question.config_dir.clone();
-    let trusted = |dir: &PathBuf| {
-        claude::config_dir(|n| std::env::var_os(n)).as_ref() == Some(dir)
-            || config.relaunch.config_dirs.contains(dir)
-            || known.and_then(|w| w.config_dir.as_ref()) == Some(dir)
-    };
-    match wanted {
-        Some(dir) if trusted(&dir) => (Some(dir), None),
+    let earlier = known.and_then(|w| w.config_dir.as_deref()).filter(|dir| permitted::config_dir(config, dir));
+    match question.config_dir.as_deref().or(known.and_then(|w| w.config_dir.as_deref())) {
+        Some(dir) if permitted::config_dir(config, dir) => (Some(dir.to_path_buf()), None),
         Some(dir) => (
-            known.and_then(|w| w.config_dir.clone()),
+            earlier.map(Path::to_path_buf),
             Some(format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display())),
         ),
-        None => (known.and_then(|w| w.config_dir.clone()), None),
+        None => (None, None),
     }
 }
 
-/// The asker's working folder, if it exists and the operator allows it; otherwise the earlier run's or the home folder, and why.
+/// The asker's working folder, if it exists and the operator permits it; otherwise the earlier runs' or the home folder, and why.
 fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
-    let roots = &config.relaunch.cwd_roots;
-    // Links are resolved: one must not lead out of the allowed roots.
-    let allowed = |dir: &PathBuf| {
-        let real = dir.canonicalize().ok().filter(|d| d.is_dir())?;
-        (roots.is_empty() || roots.iter().any(|r| r.canonicalize().is_ok_and(|r| real.starts_with(r)))).then_some(real)
-    };
-    if let Some(dir) = question.cwd.as_ref().and_then(allowed) {
-        return (Some(dir), None);
+    let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
+    let mut why = None;
+    let named = [("asker's", question.cwd.as_deref()), ("workflow's", known.and_then(|w| w.cwd.as_deref()))];
+    for (whose, dir) in named.into_iter().filter_map(|(whose, dir)| Some((whose, dir?))) {
+        match opened(dir) {
+            Some(real) => return (Some(real), why),
+            None => why = why.or(Some(format!("the {whose} folder {} is gone or not under relaunch.cwd_roots", dir.display()))),
+        }
     }
-    let fallback = known.and_then(|w| w.cwd.as_ref()).and_then(allowed).or_else(|| crate::mailbox::layout::home().ok());
-    let why = question.cwd.as_ref().map(|dir| format!("the asker's folder {} is gone or not under relaunch.cwd_roots", dir.display()));
-    (fallback, why)
+    (crate::mailbox::layout::home().ok(), why)
 }

@@ -208,7 +208,7 @@ mod tests {
         let workflow = "w".parse().unwrap();
         let answered = mailbox.document(Folder::Answered, &workflow);
         std::fs::write(&answered, r#"{"workflow_id":"w","question":"?","answer":"yes"}"#).unwrap();
-        let taken = || match take(&mailbox, &Config::default(), &workflow, Claimant::Supervisor).unwrap() {
+        let taken = || match take(&mailbox, &Config::default(), &workflow).unwrap() {
             ClaimAttempt::Claimed(claim) => *claim,
             ClaimAttempt::Refused(refusal) => panic!("{refusal:?}"),
         };

@@ -1,7 +1,7 @@
 //! The agent's arguments and environment: from the operator's configuration, the attempt, and the question.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::agent::claude::{self, Invocation};
 use crate::config::Runner;
@@ -20,12 +20,11 @@ const LONGEST_BASH_MS: &str = "600000";
 #[must_use]
 pub fn of(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Runner, start: &SessionStart, settings: &str) -> Invocation {
     let program = Path::new(&runner.program);
-    let cwd = run.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
     let session = run.session_id.to_string();
     let mut call = match start {
-        SessionStart::New => Invocation::start(program, &cwd, &session),
-        SessionStart::Continue => Invocation::resume(program, &cwd, &session),
-        SessionStart::Fork(from) => Invocation::fork(program, &cwd, from, &session),
+        SessionStart::New => Invocation::start(program, &session),
+        SessionStart::Continue => Invocation::resume(program, &session),
+        SessionStart::Fork(from) => Invocation::fork(program, from, &session),
     };
     if runner.dangerously_skip_permissions {
         call.args.push("--dangerously-skip-permissions".into());

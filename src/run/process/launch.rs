@@ -8,24 +8,19 @@ use std::process::{Child, Command, Stdio};
 
 use crate::agent::claude::Invocation;
 use crate::error::{Error, Result};
+use crate::run::claim::permitted::WorkFolder;
 use crate::run::process::programs;
 
 /// The first argument that makes `relaunch` become the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
 
-/// Starts the agent in a process group of its own. It gets SIGTERM when the calling *thread* ends, so that thread must outlive it.
-pub fn spawn(call: &Invocation, stderr: File) -> Result<Child> {
-    if !call.cwd.is_dir() {
-        return Err(Error::failed(
-            format!("the agent's folder {} does not exist", call.cwd.display()),
-            "make it, or answer from another folder",
-        ));
-    }
+/// Starts the agent in `folder`, in a process group of its own. It gets SIGTERM when the calling *thread* ends, so that thread must outlive it.
+pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Child> {
     let program = programs::find(&call.program)?;
     let ours = programs::relaunch()?;
     // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal and then becomes the agent.
     let mut command = Command::new(ours);
-    command.arg(SHIM).arg(std::process::id().to_string()).arg(program).args(&call.args).current_dir(&call.cwd);
+    command.arg(SHIM).arg(std::process::id().to_string()).arg(program).args(&call.args).current_dir(folder.to_start_in());
     call.env_remove.iter().for_each(|name| {
         command.env_remove(name);
     });

@@ -17,7 +17,7 @@ use crate::run::recovery::next_attempt;
 /// # Errors
 /// [`Error::NotFound`] if no round is parked, [`Error::Conflict`] if another round of the workflow is being delivered or the round
 /// is live or was dropped.
-pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
+pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Run> {
     let round = parked_round(mailbox, workflow)?;
     let _lock = mailbox.lock(workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
@@ -30,7 +30,8 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
     };
     let parked = mailbox.round(Folder::Parked, &round);
-    if read_question::document(&parked).is_ok_and(|document| close::is_closed(mailbox, &round, &document)) {
+    let document = read_question::document(&parked)?;
+    if close::is_closed(mailbox, &round, &document) {
         disk::untouch(&parked)?;
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
@@ -40,7 +41,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
     audit::record(mailbox, Entry::of("retried", &round).by("operator"));
     let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
     next_attempt::end_processes(&last)?;
-    next_attempt::create(mailbox, &last)
+    next_attempt::create(mailbox, config, &document.typed, &last)
 }
 
 /// Stops a claimed round that is not live: in its back-off, or abandoned. `None` if there is none, or if it has just become live.

@@ -1,21 +1,33 @@
 //! From one attempt to the next: the earlier one's processes end, and the next one is put on record.
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::claim::plan;
 use crate::run::process::{run_processes, session_start};
 use crate::time;
 
-/// Writes the record of the next attempt: same session, same message. The caller holds the round's lock.
+/// Writes the record of the next attempt. The caller holds the round's lock.
 ///
-/// The session is new if the agent got the message and did nothing: a resume would show the message twice.
-pub(super) fn create(mailbox: &Mailbox, last: &Run) -> Result<Run> {
+/// A supervisor's attempt is followed by one with the same session and the same message. The session is new if the agent got the message
+/// and did nothing: a resume would show the message twice. Every other claimant launched nothing, and what its record says about a
+/// launch is not the operator's: the attempt is planned here.
+pub(super) fn create(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
+    let run = match last.claimant {
+        Claimant::Supervisor => after(last),
+        Claimant::Inline | Claimant::Prompt => Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? },
+    };
+    record::create(mailbox, &run)?;
+    Ok(run)
+}
+
+fn after(last: &Run) -> Run {
     let session_id = if session_start::is_unanswered(last) { SessionId::generate() } else { last.session_id };
-    let run = Run {
+    Run {
         attempt: last.attempt + 1,
         session_id,
-        claimant: Claimant::Supervisor,
         state: State::Claimed,
         claimed_at: time::now(),
         started_at: None,
@@ -27,9 +39,7 @@ pub(super) fn create(mailbox: &Mailbox, last: &Run) -> Result<Run> {
         reserved_usd: None,
         cost_usd: None,
         ..last.clone()
-    };
-    record::create(mailbox, &run)?;
-    Ok(run)
+    }
 }
 
 /// Whether a process of any attempt of the round lives.

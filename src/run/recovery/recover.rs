@@ -91,13 +91,13 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         // The asker that waited inline, or `relaunch prompt`, died before it had delivered the answer. An asker may belong to the
         // run of an earlier round, which has to end first.
         State::Claimed if another_is_live(mailbox, round)? => Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1))),
-        State::Claimed => launch_next(mailbox, &last),
+        State::Claimed => launch_next(mailbox, config, &document, &last),
         State::Failed => match last.retry_at {
             Some(at) if at > now => Ok(Recovered::Later(at)),
-            _ if orphans.are_gone(&last)? => launch_next(mailbox, &last),
+            _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
             _ => Ok(Recovered::Orphans),
         },
-        State::Running if orphans.are_gone(&last)? => supervisor_died(mailbox, config, last),
+        State::Running if orphans.are_gone(&last)? => supervisor_died(mailbox, config, &document, last),
         State::Running => Ok(Recovered::Orphans),
         // Only the round's move to `closed/` is missing.
         State::Delivered => {
@@ -140,7 +140,7 @@ fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDo
 
 /// The claimant died before the first attempt was on record. It may have started an agent, which has received no input.
 fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<Recovered> {
-    let run = plan::first(mailbox, config, &document.typed, round, Claimant::Supervisor)?;
+    let run = plan::first(mailbox, config, &document.typed, round)?;
     if !orphans.are_gone(&run)? {
         return Ok(Recovered::Orphans);
     }
@@ -148,7 +148,7 @@ fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument
     Ok(Recovered::Launch(Box::new(run)))
 }
 
-fn supervisor_died(mailbox: &Mailbox, config: &Config, last: Run) -> Result<Recovered> {
+fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, last: Run) -> Result<Recovered> {
     let last = Run { cost_usd: costs::catch_up(mailbox, &last)?, ..last };
     let ending = if let Some(delivered) = receipt::find(mailbox, &last) {
         delivered
@@ -160,7 +160,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, last: Run) -> Result<Reco
         if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
             let lost = Run { state: State::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last };
             record::write(mailbox, &lost)?;
-            return launch_next(mailbox, &lost);
+            return launch_next(mailbox, config, document, &lost);
         }
         Ending::Failed { why: SUPERVISOR_DIED.into() }
     };
@@ -168,8 +168,8 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, last: Run) -> Result<Reco
     Ok(Recovered::Over)
 }
 
-fn launch_next(mailbox: &Mailbox, last: &Run) -> Result<Recovered> {
-    next_attempt::create(mailbox, last).map(|run| Recovered::Launch(Box::new(run)))
+fn launch_next(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, last: &Run) -> Result<Recovered> {
+    next_attempt::create(mailbox, config, &document.typed, last).map(|run| Recovered::Launch(Box::new(run)))
 }
 
 fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {

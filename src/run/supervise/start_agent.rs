@@ -11,6 +11,7 @@ use crate::disk::Staged;
 use crate::error::{IoContext, Result};
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::run::attempt::record::{Begin, Record, State};
+use crate::run::claim::permitted::{self, WorkFolder};
 use crate::run::claim::plan;
 use crate::run::money::budget::{self, Allowance};
 use crate::run::process::handle::ProcessHandle;
@@ -41,6 +42,7 @@ struct Prepared {
     start: SessionStart,
     message: String,
     call: Invocation,
+    folder: WorkFolder,
     max_turns: Option<u32>,
     /// `run.json` with the state `running`; `None` if the attempt has no `run.json` yet.
     record: Option<Staged>,
@@ -56,10 +58,10 @@ pub(crate) fn start(
     sources: Vec<Box<dyn PollSource>>,
     channel: SyncSender<RunMessage>,
 ) -> Result<Started> {
-    let Prepared { document, start, message, call, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
+    let Prepared { document, start, message, call, folder, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
     // Before the launch: recovery must know that there may be a process. After a power cut there is none.
     record.map_or(Ok(()), Staged::replace_ahead)?;
-    let mut spawned = spawn(mailbox, attempt, &call, start)?;
+    let mut spawned = spawn(mailbox, attempt, &call, &folder, start)?;
     // The disk works while the agent starts. The record is durable before the agent receives any input: a power cut before that
     // ends an agent that knew nothing.
     if let Err(e) = attempt.make_durable(mailbox, &document) {
@@ -81,7 +83,10 @@ pub(crate) fn start(
 fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allowance: &Allowance) -> Result<Prepared> {
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    let (_, runner) = config.runner(Some(&run.runner))?;
+    // The operator decides at each launch. What the record says of an earlier one is no permission.
+    let (name, runner) = config.runner(None)?;
+    run.runner = name;
+    let folder = permitted::of_launch(config, run)?;
     let document = match attempt.document.take() {
         Some(document) => document,
         None => read_question::document(&mailbox.round(Folder::Running, &run.round()))?,
@@ -103,14 +108,14 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
-    Ok(Prepared { document, start, message, call, max_turns, record })
+    Ok(Prepared { document, start, message, call, folder, max_turns, record })
 }
 
-fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, start: SessionStart) -> Result<Spawned> {
-    let folder = attempt.run.folder(mailbox);
-    let poll_thread = PollThread::new().io("open a pipe for", &folder)?;
-    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &folder)?;
-    let child = launch::spawn(call, File::from(OwnedFd::from(write_end)))?;
+fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, folder: &WorkFolder, start: SessionStart) -> Result<Spawned> {
+    let records = attempt.run.folder(mailbox);
+    let poll_thread = PollThread::new().io("open a pipe for", &records)?;
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
+    let child = launch::spawn(call, folder, File::from(OwnedFd::from(write_end)))?;
     let process = ProcessHandle::open(child.id()).map(Arc::new);
     Ok(Spawned { child, process, stderr, poll_thread, start })
 }

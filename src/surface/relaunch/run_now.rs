@@ -24,8 +24,9 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
-    let run = recovery::retry(mailbox, workflow)?;
-    foreground::supervise(mailbox, config::load()?.config, (&run).into(), json)
+    let config = config::load()?.config;
+    let run = recovery::retry(mailbox, &config, workflow)?;
+    foreground::supervise(mailbox, config, (&run).into(), json)
 }
 
 /// `relaunch run FILE`.

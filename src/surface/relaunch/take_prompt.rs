@@ -6,8 +6,7 @@ use crate::config;
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::Mailbox;
-use crate::run::attempt::record::Claimant;
-use crate::run::claim::{self, ClaimAttempt};
+use crate::run::claim::{self, By, ClaimAttempt};
 use crate::run::prompt::message;
 use crate::surface::program;
 use crate::surface::relaunch::refusals;
@@ -22,7 +21,7 @@ struct Prompt<'a> {
 /// Prints the prompt. The round is delivered once it is printed.
 pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let claim = match claim::claim(mailbox, &config, workflow, Claimant::Prompt)? {
+    let claim = match claim::claim(mailbox, workflow, By::Prompt)? {
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
     };

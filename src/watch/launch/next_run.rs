@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, awaits, read_question};
-use crate::run::attempt::record::Claimant;
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::watch::breaker::gate::Verdict;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
@@ -70,7 +69,7 @@ impl Watcher<'_> {
 
     fn claim_and_start(&mut self, workflow: WorkflowId) {
         let answered = self.mailbox.document(Folder::Answered, &workflow);
-        let refusal = match claim::take(&self.mailbox, &self.config, &workflow, Claimant::Supervisor) {
+        let refusal = match claim::take(&self.mailbox, &self.config, &workflow) {
             Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(*claim),
             Ok(ClaimAttempt::Refused(refusal)) => refusal,
             Err(e) => {

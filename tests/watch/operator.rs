@@ -1,0 +1,229 @@
+//! The operator's process and file decide what is run, where, and with which settings: not a question, not a record, not the environment
+//! of a program that an agent runs. With a scripted agent, which logs its folder and its `CLAUDE_CONFIG_DIR`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::support::{Running, World, kill, until};
+use serde_json::{Value, json};
+
+/// Logs where the agent runs.
+const WHERE: &str = "log \"where $ASKBOX_RUN $(pwd -P) ${CLAUDE_CONFIG_DIR-none}\"\n";
+
+/// A world whose operator permits the folders below `roots` alone. Commands run in `roots/work`.
+fn world(body: &str) -> World {
+    let world = World::stepping(&format!("{WHERE}{body}"));
+    for folder in ["roots/work", "outside", "evil/projects"] {
+        std::fs::create_dir_all(world.path(folder)).expect("a folder");
+    }
+    world.configure(&format!("cwd_roots = [{:?}]", world.path("roots")));
+    world.make_mailbox();
+    world
+}
+
+/// `ask-post` or another program, in a folder of the world.
+fn within(world: &World, folder: &str, program: &str, args: &[&str]) -> std::process::Command {
+    let mut command = world.command(program);
+    command.args(args).current_dir(world.path(folder));
+    command
+}
+
+/// Where the agents of a workflow ran: folder and `CLAUDE_CONFIG_DIR`, in order.
+fn places(world: &World, workflow: &str) -> Vec<[String; 2]> {
+    let ours = format!("where {workflow}/");
+    let place = |line: String| {
+        let [_, _, folder, config] = line.split(' ').map(str::to_owned).collect::<Vec<_>>().try_into().expect("four words");
+        [folder, config]
+    };
+    world.log().into_iter().filter(|l| l.starts_with(&ours)).map(place).collect()
+}
+
+fn text(path: PathBuf) -> String {
+    path.display().to_string()
+}
+
+fn write(path: PathBuf, value: &Value) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("its folder");
+    std::fs::write(path, value.to_string()).expect("a file");
+}
+
+/// An `ask-post --wait` that was killed after it had claimed its answer and before it had printed all of it.
+fn killed_waiter(world: &World) {
+    let mut asker = within(world, "outside", "ask-post", &["-w", "docs", "Go on?", "--wait", "1m"]);
+    asker.env("CLAUDE_CONFIG_DIR", world.path("evil")).env("ASKBOX_CONFIG", world.path("evil/config.toml")).stdout(Stdio::piped());
+    let asker = Running::start(&mut asker);
+    world.appears("pending/docs.json");
+    // Longer than a pipe holds, so the asker is stuck while it prints.
+    let answer = "x".repeat(200_000);
+    let answered = world.run_with("ask-answer", &["docs", "-"], answer.as_bytes());
+    assert!(answered.status.success(), "{}", answered.words());
+    until("the asker has claimed it", || world.only("running", "docs.").is_some() && !world.names("runs/docs").is_empty());
+    until("its record is there", || record(world, "docs", 1).is_some());
+    kill(asker.pid());
+}
+
+/// `run.json` of an attempt of a workflow's only round.
+fn record(world: &World, workflow: &str, attempt: u32) -> Option<Value> {
+    let round = world.names(&format!("runs/{workflow}")).into_iter().find(|n| n.len() == 36)?;
+    let bytes = std::fs::read(world.in_mailbox(format!("runs/{workflow}/{round}/{attempt}/run.json"))).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+#[test]
+fn what_a_killed_ask_post_leaves_is_launched_where_and_as_the_operator_configures() {
+    let world = world("work");
+    killed_waiter(&world);
+    let left = record(&world, "docs", 1).expect("the record of the inline claim");
+    assert_eq!(left["claimant"], "inline");
+    for field in ["cwd", "config_dir", "runner", "role", "model"] {
+        assert_eq!(left[field], Value::Null, "an inline claim plans no launch: {left}");
+    }
+    let _watcher = world.start_watcher();
+    world.reaches("docs", "delivered");
+    // The home folder: the asker's lies outside the roots.
+    assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
+    let launched = record(&world, "docs", 2).expect("the watcher's attempt");
+    assert_eq!((&launched["claimant"], &launched["runner"]), (&json!("supervisor"), &json!("fake")));
+    assert!(launched["begin_why"].as_str().is_some_and(|why| why.contains("evil") || why.contains("cwd_roots")), "{launched}");
+}
+
+#[test]
+fn the_settings_folder_of_an_asker_that_waits_is_not_that_of_a_later_run() {
+    let world = world("work");
+    let mut asker = within(&world, "outside", "ask-post", &["-w", "docs", "Go on?", "--wait", "1m"]);
+    let mut asker = Running::start(asker.env("CLAUDE_CONFIG_DIR", world.path("evil")).stdout(Stdio::null()));
+    world.appears("pending/docs.json");
+    world.ok("ask-answer", &["docs", "yes"]);
+    assert!(asker.wait().success());
+    let known = world.document("workflows/docs.json");
+    assert_eq!((&known["config_dir"], &known["cwd"]), (&Value::Null, &Value::Null), "{known}");
+    // The next question names no folder, as one written by hand.
+    write(world.in_mailbox("pending/docs.json"), &json!({"workflow_id": "docs", "question": "And now?"}));
+    let _watcher = world.start_watcher();
+    world.ok("ask-answer", &["docs", "yes"]);
+    world.reaches("docs", "delivered");
+    assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
+}
+
+#[test]
+fn a_record_written_by_hand_chooses_neither_folder_nor_settings_nor_program() {
+    let world = world("work");
+    world.reconfigure("[runner.fake]", "[runner.other]\nprogram = \"false\"\n[runner.fake]");
+    let evil = json!({
+        "workflow_id": "docs", "cwd": world.path("outside"), "config_dir": world.path("evil"), "agent": "other",
+    });
+    write(world.in_mailbox("workflows/docs.json"), &evil);
+    world.ok("ask-post", &["-w", "docs", "Go?"]);
+    // As a program without askbox would have written it: without a folder of its own.
+    let mut question = world.document("pending/docs.json");
+    question.as_object_mut().expect("an object").remove("cwd");
+    write(world.in_mailbox("pending/docs.json"), &question);
+    world.ok("ask-answer", &["docs", "yes"]);
+    let _watcher = world.start_watcher();
+    world.reaches("docs", "delivered");
+    assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
+}
+
+/// A claimed round with its first attempt, as a supervisor's claim would have left it.
+fn claimed_by_hand(world: &World, workflow: &str, fields: &Value) {
+    let (round, session) = (uuid::Uuid::new_v4(), uuid::Uuid::new_v4());
+    let mut run = json!({
+        "schema_version": 1, "workflow_id": workflow, "question_id": round, "attempt": 1, "claimant": "supervisor",
+        "session_id": session, "begin": {"how": "fresh"}, "message_id": uuid::Uuid::new_v4(), "runner": "other", "state": "claimed",
+        "claimed_at": "2026-11-22T12:00:00.000Z", "cwd": world.path("roots/work"),
+    });
+    fields.as_object().expect("an object").iter().for_each(|(name, value)| run[name] = value.clone());
+    write(world.in_mailbox(format!("runs/{workflow}/{round}/1/run.json")), &run);
+    let answer = json!({"value": "yes", "by": "ann", "channel": "ask-answer", "at": "2026-11-22T12:00:00.000Z", "question_hash": round});
+    let document = json!({"workflow_id": workflow, "question_id": round, "question": "Go?", "answer": answer});
+    write(world.in_mailbox(format!("running/{workflow}.{round}.json")), &document);
+}
+
+#[test]
+fn a_claimed_attempt_written_by_hand_is_parked_with_the_reason_and_starts_nothing() {
+    let world = world("work");
+    world.reconfigure("[runner.fake]", "[runner.other]\nprogram = \"false\"\n[runner.fake]");
+    claimed_by_hand(&world, "folder", &json!({"cwd": world.path("outside")}));
+    claimed_by_hand(&world, "settings", &json!({"config_dir": world.path("evil")}));
+    claimed_by_hand(&world, "program", &json!({}));
+    let _watcher = world.start_watcher();
+    for (workflow, key) in [("folder", "relaunch.cwd_roots"), ("settings", "relaunch.config_dirs")] {
+        let status = world.reaches(workflow, "parked");
+        assert!(status["why"].as_str().is_some_and(|why| why.contains(key)), "{status}");
+    }
+    // A name of another runner is not a choice of it.
+    world.reaches("program", "delivered");
+    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
+    assert_eq!(places(&world, "program"), [[text(world.path("roots/work")), "none".into()]]);
+}
+
+/// Puts a link to `outside` in the place of a folder.
+fn replace_by_link(world: &World, folder: &Path) {
+    std::fs::rename(folder, folder.with_extension("away")).expect("it is moved");
+    std::os::unix::fs::symlink(world.path("outside"), folder).expect("a link");
+}
+
+fn put_back(folder: &Path) {
+    std::fs::remove_file(folder).expect("the link");
+    std::fs::rename(folder.with_extension("away"), folder).expect("it is moved back");
+}
+
+#[test]
+fn an_agent_that_replaces_its_folder_by_a_link_does_not_move_its_next_attempt() {
+    let move_away = "mv ../work ../work.away && ln -s ../outside ../work\nexit 3";
+    let world = world(&format!("[ -e $AGENT_DIR/well ] && {{ work; finish; }}\n{move_away}"));
+    let ask = |workflow: &str| {
+        let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", workflow, "Go?", "-o", "a=A"]));
+        assert!(asked.status.success(), "{}", asked.words());
+        world.ok("ask-answer", &[workflow, "a"]);
+    };
+    ask("docs");
+    let _watcher = world.start_watcher();
+    let status = world.reaches("docs", "parked");
+    let why = status["why"].as_str().unwrap_or_default();
+    assert!(why.contains("leads to") && why.contains("relaunch.cwd_roots"), "{status}");
+    let work = world.path("roots/work");
+    assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()]]);
+    // By hand it is no other.
+    let retried = world.run("relaunch", &["retry", "docs"]);
+    assert!(!retried.status.success() && retried.words().contains("relaunch.cwd_roots"), "{}", retried.words());
+    assert_eq!(places(&world, "docs").len(), 1);
+    put_back(&work);
+    std::fs::write(world.agent("well"), "").expect("a file");
+    world.ok("relaunch", &["retry", "docs"]);
+    world.reaches("docs", "delivered");
+    assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()], [text(work), "none".into()]]);
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_not_entered_after_a_killed_supervisor() {
+    let world = world("step moved\nwork");
+    world.hold("moved");
+    let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
+    assert!(asked.status.success(), "{}", asked.words());
+    world.ok("ask-answer", &["docs", "a"]);
+    let _watcher = world.start_watcher();
+    let [_, supervisor] = world.held("moved");
+    replace_by_link(&world, &world.path("roots/work"));
+    kill(supervisor);
+    let status = world.reaches("docs", "parked");
+    assert!(status["why"].as_str().is_some_and(|why| why.contains("relaunch.cwd_roots")), "{status}");
+    assert_eq!(places(&world, "docs").len(), 1, "{:#?}", world.log());
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_not_entered_by_the_workflows_next_round() {
+    let world = world("work");
+    let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
+    assert!(asked.status.success(), "{}", asked.words());
+    world.ok("ask-answer", &["docs", "a"]);
+    let _watcher = world.start_watcher();
+    world.reaches("docs", "delivered");
+    replace_by_link(&world, &world.path("roots/work"));
+    write(world.in_mailbox("pending/docs.json"), &json!({"workflow_id": "docs", "question": "And now?"}));
+    world.ok("ask-answer", &["docs", "yes"]);
+    until("both ran", || places(&world, "docs").len() == 2);
+    assert_eq!(places(&world, "docs")[1][0], text(world.home().to_path_buf()));
+    let events = world.ok("relaunch", &["logs", "docs"]);
+    assert!(events.contains("not under relaunch.cwd_roots"), "{events}");
+}
