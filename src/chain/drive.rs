@@ -2,6 +2,7 @@
 
 use crate::chain::{outcome, wake};
 use crate::config::Config;
+use crate::disk;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox, lineage};
@@ -13,7 +14,7 @@ use crate::run::supervise::detach;
 pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
     for workflow in lineage::members(mailbox, root)? {
         let mut runs = wake::after_change(mailbox, config, &workflow)?;
-        if mailbox.document(Folder::Answered, &workflow).exists()
+        if disk::exists(mailbox.document(Folder::Answered, &workflow))
             && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, &workflow, By::Supervisor(config))?
         {
             runs.push(claim.hand_over());

@@ -85,8 +85,8 @@ enum Found {
 /// Looks into the folders in the order in which a round moves: a round that moves meanwhile is found further on.
 fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
-    let pending = mailbox.document(Folder::Pending, workflow).exists();
-    let answered = mailbox.document(Folder::Answered, workflow).exists();
+    let pending = disk::exists(mailbox.document(Folder::Pending, workflow));
+    let answered = disk::exists(mailbox.document(Folder::Answered, workflow));
     if answered || claimed_round(mailbox, workflow).is_some() {
         return Ok(Found::Other(OwnState::Working));
     }

@@ -123,7 +123,7 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
 
 /// Whether the workflow has a round that is not closed: it works, asks, or was parked or stopped.
 fn has_open_round(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
-    [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, workflow).exists())
+    [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
 }
 

@@ -1,26 +1,29 @@
 //! Making folders, and making the names in them durable.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::disk::primitives::{open, parent, sync_folder};
+use crate::disk::place::{Place, parent, sync_folder};
+use crate::disk::root::{is_root, open_with};
 use crate::error::{Error, IoContext, Result};
 
-/// Opens a folder, links followed, so that the caller knows which folder it deals with whatever its name means later.
+/// Opens a folder, so that the caller knows which folder it deals with whatever its name means later. Outside of a mailbox, links are
+/// followed.
 pub fn open_folder(path: &Path) -> Result<OwnedFd> {
-    open(path, OFlags::PATH | OFlags::DIRECTORY).map(OwnedFd::from).io("open", path)
+    open_with(path, OFlags::PATH | OFlags::DIRECTORY, 0).map(OwnedFd::from).io("open", path)
 }
 
-/// Makes a folder and the missing folders above it with mode 0700, durably. An existing folder is no error.
+/// Makes a folder and the missing folders above it with mode 0700, durably. An existing folder is no error. The folder of an opened
+/// mailbox is never made again: if it is gone, so is the mailbox.
 pub fn create_folder(path: &Path) -> Result<()> {
+    let above = parent(path)?;
     match create_folder_in(path) {
-        Err(e) if e.is_missing_file() => {
-            create_folder(parent(path)?)?;
+        Err(e) if e.is_missing_file() && !is_root(above) => {
+            create_folder(above)?;
             create_folder_in(path)
         }
         other => other,
@@ -29,8 +32,9 @@ pub fn create_folder(path: &Path) -> Result<()> {
 
 /// [`create_folder`] in a folder that must exist.
 pub fn create_folder_in(path: &Path) -> Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => sync_folder(parent(path)?),
+    let place = Place::of(path).io("create", path)?;
+    match place.create_folder() {
+        Ok(()) => place.folder.sync(),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(e).io("create", path),
     }
@@ -59,12 +63,13 @@ pub fn touch_folder(path: &Path) -> Result<()> {
 }
 
 fn touch_levels(path: &Path, missing: u8) -> Result<()> {
-    let make = || match fs::DirBuilder::new().mode(0o700).create(path) {
+    let make = || match Place::of(path).and_then(|place| place.create_folder()) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other.io("create", path),
     };
+    let above = parent(path)?;
     match make() {
-        Err(e) if e.is_missing_file() && missing > 1 => touch_levels(parent(path)?, missing - 1).and_then(|()| make()),
+        Err(e) if e.is_missing_file() && missing > 1 && !is_root(above) => touch_levels(above, missing - 1).and_then(|()| make()),
         other => other,
     }
 }

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
+use rustix::fs::OFlags;
 
+use crate::disk::look::metadata;
+use crate::disk::root::open_with;
 use crate::disk::unsynced::open_append;
 use crate::error::{Error, IoContext, Result};
 
@@ -54,7 +57,7 @@ impl Lock {
 
     /// Whether a process holds the lock. A missing lock file means that none does.
     pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match File::open(path) {
+        let file = match open_existing(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
             other => other.io("open", path)?,
         };
@@ -67,7 +70,7 @@ impl Lock {
 
     /// Blocks until no process holds the lock, without polling. Call it on a thread of its own.
     pub fn wait_until_free(path: &Path) -> Result<()> {
-        match File::open(path) {
+        match open_existing(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
         }
@@ -78,7 +81,7 @@ impl Lock {
     #[must_use]
     pub fn is_named(&self) -> bool {
         let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
-        self.file.metadata().ok().zip(self.path.symlink_metadata().ok()).is_some_and(|(own, named)| same(own, named))
+        self.file.metadata().ok().zip(metadata(&self.path).ok()).is_some_and(|(own, named)| same(own, named))
     }
 
     /// The path of the lock file.
@@ -92,6 +95,10 @@ impl Lock {
     pub fn file(&self) -> &File {
         &self.file
     }
+}
+
+fn open_existing(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0)
 }
 
 #[cfg(test)]

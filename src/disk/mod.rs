@@ -1,4 +1,6 @@
-//! The only room that writes to the mailbox; clippy refuses such calls elsewhere (`clippy.toml`).
+//! The only room that reads and writes the mailbox; clippy refuses such calls elsewhere (`clippy.toml`).
+//!
+//! Below an opened mailbox no symbolic link is followed, whichever process puts one there, and when: see `root`.
 //!
 //! The order of every write:
 //! 1. Write the new content under a temporary name in the folder of the target, and sync it.
@@ -11,7 +13,8 @@
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
 //! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
-//! - `primitives`: system calls that these files share.
+//! - `root`: an opened mailbox, below which no link is followed. `place`: a name in an opened folder, and the system calls on it. `look`: what
+//!   lies there.
 //!
 //! # Limitations
 //! A crash can leave a file whose name starts with `.tmp`. Every reader skips it, `askbox doctor` names it, and a watcher that
@@ -26,10 +29,12 @@ pub mod fifo;
 pub mod file_events;
 mod folder;
 mod lock;
-mod primitives;
+mod look;
+mod place;
 mod read;
 mod remove;
 mod rename;
+mod root;
 mod staged;
 mod temporary;
 mod trust;
@@ -38,11 +43,13 @@ mod write;
 
 pub use folder::{create_folder, create_folder_in, open_folder, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
-pub use read::read;
+pub use look::{Entry, entries, exists, metadata};
+pub use read::{open_to_read, read};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
+pub use root::{Root, Subfolders};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
-pub use trust::{check_folder, check_folders};
+pub use trust::check_folder;
 pub use unsynced::{append, open_append, touch, touch_now, untouch};
 pub use write::{create, create_all, replace, replace_ahead, replace_dated};

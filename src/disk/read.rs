@@ -1,6 +1,6 @@
 //! Reading a file that anybody may have put there.
 
-use std::fs;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,7 +8,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::disk::primitives::open;
+use crate::disk::look::metadata;
+use crate::disk::root::open_with;
 use crate::error::{Error, IoContext, Result};
 
 /// Reads a regular file of ours, up to `limit` bytes. Symbolic links, devices, FIFOs and files of other users are refused.
@@ -16,25 +17,10 @@ use crate::error::{Error, IoContext, Result};
 /// # Errors
 /// [`Error::Io`] where the system refuses, [`Error::Invalid`] with field `file` where the file is refused or longer than `limit`.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let invalid =
-        |problem: String, fix: &str| Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() };
-    let file = match open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK) {
-        Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-            return Err(invalid("is a symbolic link".into(), "put the file itself there; links are not followed"));
-        }
-        // A socket cannot be opened at all, nor can a device without a driver.
-        Err(e) if matches!(Errno::from_io_error(&e), Some(Errno::NXIO | Errno::NODEV)) => {
-            return Err(invalid("is not a regular file".into(), "put a regular file there"));
-        }
-        other => other.io("open", path)?,
-    };
-    let meta = file.metadata().io("read", path)?;
-    if !meta.is_file() {
-        return Err(invalid("is not a regular file".into(), "put a regular file there"));
-    }
-    check_owner(&meta).map_err(|uid| invalid(format!("belongs to user {uid}"), "only files of the mailbox's owner are read"))?;
+    let (file, meta) = open_known(path)?;
     if meta.len() > limit {
-        return Err(invalid(
+        return Err(refused(
+            path,
             format!("is {} bytes long, the limit is {limit}", meta.len()),
             "shorten it, or put the bulk into a file of its own and name its path",
         ));
@@ -42,13 +28,45 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
     if bytes.len() as u64 > limit {
-        return Err(invalid(format!("grew past the limit of {limit} bytes"), "shorten it"));
+        return Err(refused(path, format!("grew past the limit of {limit} bytes"), "shorten it"));
     }
     Ok(bytes)
 }
 
+/// Opens what [`read`] would read, for a reader that reads in portions.
+pub fn open_to_read(path: &Path) -> Result<File> {
+    open_known(path).map(|(file, _)| file)
+}
+
+fn open_known(path: &Path) -> Result<(File, Metadata)> {
+    let file = match open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0) {
+        Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            let is_link = metadata(path).is_ok_and(|m| m.is_symlink());
+            let problem = if is_link { "is a symbolic link" } else { "lies behind a symbolic link" };
+            return Err(refused(path, problem.into(), "put the file itself there; links are not followed"));
+        }
+        // A socket cannot be opened at all, nor can a device without a driver.
+        Err(e) if matches!(Errno::from_io_error(&e), Some(Errno::NXIO | Errno::NODEV)) => {
+            return Err(refused(path, "is not a regular file".into(), "put a regular file there"));
+        }
+        other => other.io("open", path)?,
+    };
+    let meta = file.metadata().io("read", path)?;
+    if !meta.is_file() {
+        return Err(refused(path, "is not a regular file".into(), "put a regular file there"));
+    }
+    match check_owner(&meta) {
+        Ok(()) => Ok((file, meta)),
+        Err(uid) => Err(refused(path, format!("belongs to user {uid}"), "only files of the mailbox's owner are read")),
+    }
+}
+
+fn refused(path: &Path, problem: String, fix: &str) -> Error {
+    Error::Invalid { file: path.display().to_string(), field: "file".into(), problem, fix: fix.into() }
+}
+
 /// Files of this user and of root are trusted: root can write to any file anyway. Otherwise the error is the owner.
-fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
+fn check_owner(meta: &Metadata) -> Result<(), u32> {
     let me = rustix::process::geteuid().as_raw();
     if meta.uid() == me || meta.uid() == 0 { Ok(()) } else { Err(meta.uid()) }
 }
@@ -56,6 +74,7 @@ fn check_owner(meta: &fs::Metadata) -> Result<(), u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_link_a_folder_and_a_file_over_the_limit_are_refused() {

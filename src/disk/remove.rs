@@ -1,20 +1,23 @@
 //! Removing files and folders. No symbolic link is followed.
 
-use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::disk::primitives::{parent, sync_folder};
+use crate::disk::place::{OpenFolder, Place, parent};
 use crate::error::{Error, IoContext, Result};
 
 /// Removes a file durably; a missing file is no error.
 pub fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Ok(()) => sync_folder(parent(path)?),
+    let place = match Place::of(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.io("remove", path)?,
+    };
+    match place.remove() {
+        Ok(()) => place.folder.sync(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(e).io("remove", path),
     }
@@ -22,7 +25,7 @@ pub fn remove(path: &Path) -> Result<()> {
 
 /// Removes a folder if nothing lies in it; otherwise, and where the system refuses, the folder stays.
 pub fn remove_folder_if_empty(folder: &Path) {
-    let _ = fs::remove_dir(folder);
+    let _ = Place::of(folder).and_then(|place| place.remove_folder());
 }
 
 /// What [`remove_known`] removed.
@@ -41,31 +44,24 @@ pub struct Removed {
 pub fn remove_known(path: &Path, known: &dyn Fn(usize, &str, bool) -> bool) -> Result<Removed> {
     let mut removed = Removed { bytes: 0, whole: true };
     let name = path.file_name().ok_or_else(|| Error::failed(format!("{} has no name", path.display()), "name a folder"))?;
-    let above = match open(None, parent(path)?) {
-        Err(Errno::NOENT) => return Ok(removed),
-        other => other.map_err(io::Error::from).io("open", parent(path)?)?,
+    let above = match OpenFolder::open(parent(path)?) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(removed),
+        other => other.io("open", parent(path)?)?,
     };
-    removed.whole = clear(&above, Path::new(name), 0, known, &mut removed.bytes).map_err(io::Error::from).io("remove", path)?;
+    let above = above.file().as_fd();
+    removed.whole = clear(above, Path::new(name), 0, known, &mut removed.bytes).map_err(io::Error::from).io("remove", path)?;
     Ok(removed)
 }
 
-/// Opens a folder; fails for a symbolic link.
-fn open(above: Option<&OwnedFd>, name: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match above {
-        Some(above) => rustix::fs::openat(above, name, flags, Mode::empty()),
-        None => rustix::fs::open(name, flags, Mode::empty()),
-    }
-}
-
 fn clear(
-    above: &OwnedFd,
+    above: BorrowedFd<'_>,
     name: &Path,
     depth: usize,
     known: &dyn Fn(usize, &str, bool) -> bool,
     bytes: &mut u64,
 ) -> rustix::io::Result<bool> {
-    let folder = match open(Some(above), name) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match rustix::fs::openat(above, name, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(true),
         Err(Errno::LOOP | Errno::NOTDIR) => return Ok(false),
         other => other?,
@@ -80,7 +76,7 @@ fn clear(
         let kind = FileType::from_raw_mode(meta.st_mode);
         let is_known = |is_folder| entry.to_str().is_ok_and(|name| known(depth, name, is_folder));
         if kind.is_dir() && is_known(true) {
-            whole &= clear(&folder, Path::new(std::ffi::OsStr::new(entry.to_str().unwrap_or_default())), depth + 1, known, bytes)?;
+            whole &= clear(folder.as_fd(), Path::new(std::ffi::OsStr::new(entry.to_str().unwrap_or_default())), depth + 1, known, bytes)?;
         } else if (kind.is_file() || kind.is_fifo()) && is_known(false) {
             match rustix::fs::unlinkat(&folder, entry, AtFlags::empty()) {
                 Err(Errno::NOENT) => {}
@@ -104,10 +100,12 @@ fn clear(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn unknown_names_stay_and_no_link_is_followed() {
         let place = tempfile::tempdir().unwrap();
+        let _root = crate::disk::Root::open(place.path()).unwrap();
         let (round, elsewhere) = (place.path().join("runs/q"), place.path().join("elsewhere"));
         fs::create_dir_all(round.join("1")).unwrap();
         fs::create_dir_all(elsewhere.join("1")).unwrap();

@@ -1,16 +1,14 @@
 //! Temporary files: written beside their target, and swept where a killed process left them.
 
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
-use tempfile::NamedTempFile;
-
-use crate::disk::primitives::open_with;
+use crate::disk::look::{entries, metadata};
+use crate::disk::place::Place;
 use crate::error::{IoContext, Result};
 
 /// The beginning of every temporary name; readers skip such names.
@@ -30,19 +28,73 @@ pub fn is_temporary_name(name: &str) -> bool {
     random.is_some_and(|random| random.len() == RANDOM_CHARACTERS && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// Writes a temporary file in `folder`, without a sync. It is removed when it is dropped.
-pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile> {
-    let mut temporary = create_temporary(folder, mode).io("write in", folder)?;
-    temporary.as_file_mut().write_all(bytes).io("write in", folder)?;
-    Ok(temporary)
+/// A file under a temporary name.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) name: TemporaryName,
+    pub(super) file: File,
 }
 
-fn create_temporary(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    let mut errno = None;
-    let open = |path: &Path| open_with(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode).inspect_err(|e| errno = e.raw_os_error());
-    let temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).rand_bytes(RANDOM_CHARACTERS).make_in(folder, open);
-    // tempfile's own error hides the system's error number behind the temporary name.
-    temporary.map_err(|e| errno.map_or(e, io::Error::from_raw_os_error))
+/// A temporary name. The file that has it is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct TemporaryName {
+    place: Place,
+    is_free: bool,
+}
+
+impl Temporary {
+    /// Writes a temporary file beside a target, without a sync.
+    pub(super) fn write(target: &Place, bytes: &[u8], mode: u32) -> Result<Self> {
+        let folder = target.folder.path();
+        let mut temporary = Self::create(target, mode).io("write in", folder)?;
+        temporary.file.write_all(bytes).io("write in", folder)?;
+        Ok(temporary)
+    }
+
+    fn create(target: &Place, mode: u32) -> io::Result<Self> {
+        loop {
+            let random = uuid::Uuid::new_v4().simple().to_string();
+            let place = target.beside(format!("{TEMPORARY_PREFIX}{}", &random[..RANDOM_CHARACTERS]));
+            match place.create(mode) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return Ok(Self { file: other?, name: TemporaryName { place, is_free: false } }),
+            }
+        }
+    }
+
+    /// Makes the content durable.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync_all().io("sync a file in", self.name.place.folder.path())
+    }
+}
+
+impl TemporaryName {
+    /// Gives the file its name, without a sync; fails with [`io::ErrorKind::AlreadyExists`] where `to` exists.
+    pub(super) fn place(mut self, to: &Place) -> io::Result<()> {
+        self.place.rename_noreplace(to)?;
+        self.is_free = true;
+        Ok(())
+    }
+
+    /// Gives the file its name, without a sync; a file of that name is replaced.
+    pub(super) fn replace(mut self, to: &Place) -> io::Result<()> {
+        self.place.rename_over(to)?;
+        self.is_free = true;
+        Ok(())
+    }
+
+    /// Exchanges the names of two files, without a sync.
+    pub(super) fn exchange(&self, with: &Place) -> rustix::io::Result<()> {
+        self.place.exchange(with)
+    }
+}
+
+impl Drop for TemporaryName {
+    fn drop(&mut self) {
+        if !self.is_free {
+            let _ = self.place.remove();
+        }
+    }
 }
 
 /// Removes the temporary files in a folder, and `depth` levels below it, that were written longer ago than `age` and that no
@@ -56,7 +108,7 @@ pub fn sweep(folder: &Path, depth: usize, age: Duration) -> Vec<PathBuf> {
         return Vec::new();
     }
     let open = open_files();
-    old.retain(|(path, file)| !open.contains(file) && fs::remove_file(path).is_ok());
+    old.retain(|(path, file)| !open.contains(file) && Place::of(path).and_then(|place| place.remove()).is_ok());
     old.into_iter().map(|(path, _)| path).collect()
 }
 
@@ -64,21 +116,21 @@ pub fn sweep(folder: &Path, depth: usize, age: Duration) -> Vec<PathBuf> {
 type FileId = (u64, u64);
 
 fn collect(folder: &Path, depth: usize, age: Duration, old: &mut Vec<(PathBuf, FileId)>) {
-    // A symbolic link is not followed.
-    if !folder.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+    // A folder that is a symbolic link is not opened.
+    if !metadata(folder).is_ok_and(|m| m.is_dir()) {
         return;
     }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth > 0 {
-            collect(&entry.path(), depth - 1, age, old);
-        } else if kind.is_file()
-            && entry.file_name().to_str().is_some_and(is_temporary_name)
-            && let Ok(meta) = entry.metadata()
+    for entry in entries(folder).into_iter().flatten().flatten() {
+        if entry.is_folder() && depth > 0 {
+            collect(&entry.path, depth - 1, age, old);
+        } else if entry.is_file()
+            && entry.name.to_str().is_some_and(is_temporary_name)
+            && let Ok(meta) = metadata(&entry.path)
+            && meta.is_file()
             && meta.uid() == rustix::process::geteuid().as_raw()
             && is_old(&meta, age)
         {
-            old.push((entry.path(), (meta.dev(), meta.ino())));
+            old.push((entry.path, (meta.dev(), meta.ino())));
         }
     }
 }

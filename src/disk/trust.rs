@@ -3,8 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
 use crate::error::{Error, IoContext, Result};
 
 /// Checks that `path` is a folder of this user, not a symbolic link, and that no other user may write to it.
@@ -13,33 +11,21 @@ use crate::error::{Error, IoContext, Result};
 /// [`Error::NotFound`] if it does not exist, [`Error::Failed`] if it is not to be trusted.
 pub fn check_folder(path: &Path) -> Result<()> {
     match rustix::fs::lstat(path) {
-        Err(rustix::io::Errno::NOENT) => Err(Error::not_found(
-            format!("there is no mailbox at {}", path.display()),
-            "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-        )),
-        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?),
+        Err(rustix::io::Errno::NOENT) => Err(no_mailbox(path)),
+        other => check_trust(path, &other.map_err(io::Error::from).io("look at", path)?, user()),
     }
 }
 
-/// [`check_folder`] for a folder and for its subfolders of these names. Returns whether a subfolder is missing.
-pub fn check_folders(path: &Path, names: impl IntoIterator<Item = &'static str>) -> Result<bool> {
-    // All subfolders are looked up from one descriptor, so they belong to the folder that was checked.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(folder) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else {
-        return check_folder(path).map(|()| true);
-    };
-    let me = rustix::process::geteuid().as_raw();
-    check_trust(path, &rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?)?;
-    let mut missing = false;
-    for name in names {
-        match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-            Err(rustix::io::Errno::NOENT) => missing = true,
-            Err(e) => return Err(io::Error::from(e)).io("look at", path.join(name)),
-            Ok(meta) if is_private(&meta, me) => {}
-            Ok(meta) => check_trust(&path.join(name), &meta)?,
-        }
-    }
-    Ok(missing)
+/// The user whom this process acts for.
+pub(super) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+pub(super) fn no_mailbox(path: &Path) -> Error {
+    Error::not_found(
+        format!("there is no mailbox at {}", path.display()),
+        "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+    )
 }
 
 /// Whether it is a folder of this user that no other user may write to.
@@ -48,8 +34,8 @@ fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
     is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0
 }
 
-fn check_trust(path: &Path, meta: &rustix::fs::Stat) -> Result<()> {
-    let me = rustix::process::geteuid().as_raw();
+/// Fails unless it is a folder of this user that no other user may write to.
+pub(super) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Result<()> {
     if is_private(meta, me) {
         return Ok(());
     }

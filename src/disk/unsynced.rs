@@ -1,29 +1,33 @@
 //! Changes that need not survive a power cut: marks that repeat what other files say, and logs that can be rebuilt.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
-use crate::disk::primitives::open;
+use crate::disk::place::Place;
+use crate::disk::root::open_with;
 use crate::error::{IoContext, Result};
+
+/// A FIFO of that name is refused instead of waited for.
+const MARK: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
 /// Creates an empty file; an existing file stays as it is.
 pub fn touch(path: &Path) -> Result<()> {
-    open(path, OFlags::WRONLY | OFlags::CREATE).map(drop).io("create", path)
+    open_with(path, MARK, 0o600).map(drop).io("create", path)
 }
 
 /// [`touch`], and sets the modification time to now.
 pub fn touch_now(path: &Path) -> Result<()> {
-    let file = open(path, OFlags::WRONLY | OFlags::CREATE).io("create", path)?;
+    let file = open_with(path, MARK, 0o600).io("create", path)?;
     file.set_modified(SystemTime::now()).io("date", path)
 }
 
 /// Removes a file; a missing file is no error.
 pub fn untouch(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
+    match Place::of(path).and_then(|place| place.remove()) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).io("remove", path),
         _ => Ok(()),
     }
@@ -32,12 +36,12 @@ pub fn untouch(path: &Path) -> Result<()> {
 /// Appends one line in one write. Returns the size of the file in bytes.
 pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
-    let mut file = open(path, flags).io("append to", path)?;
+    let mut file = open_with(path, flags, 0o600).io("append to", path)?;
     file.write_all(line).io("append to", path)?;
     Ok(file.metadata().map_or(0, |m| m.len()))
 }
 
 /// Opens a file for reading and appending; a new file gets mode 0600.
 pub fn open_append(path: &Path) -> Result<File> {
-    open(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW).io("open", path)
+    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, 0o600).io("open", path)
 }

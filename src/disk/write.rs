@@ -1,20 +1,17 @@
 //! Creating and replacing files, durably.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::RenameFlags;
 use rustix::io::Errno;
-use tempfile::NamedTempFile;
 
-use crate::disk::primitives::{parent, sync_folder};
+use crate::disk::place::{OpenFolder, Place, parent};
 use crate::disk::rename::Placed;
 use crate::disk::staged::{begin_sync, stage_alone};
-use crate::disk::temporary::write_temporary;
-use crate::error::{IoContext, Result};
+use crate::disk::temporary::Temporary;
+use crate::error::{Error, IoContext, Result};
 
 /// How many files of [`create_all`] are open at once.
 const SYNCED_TOGETHER: usize = 64;
@@ -30,31 +27,34 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
 /// # Errors
 /// [`Error::Io`](crate::error::Error::Io) if the system refuses one of them: none of them exists then.
 pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Placed>> {
+    let opened = Arc::new(OpenFolder::open(folder).io("open", folder)?);
+    let targets: Vec<_> = files.iter().map(|(path, _)| Place::within(&opened, path.file_name().unwrap_or_default())).collect();
     let mut written = Vec::with_capacity(files.len());
     // In portions: a process may not hold as many files open.
-    for portion in files.chunks(SYNCED_TOGETHER) {
-        let open = portion.iter().map(|(_, bytes)| write_temporary(folder, bytes, 0o600)).collect::<Result<Vec<_>>>()?;
+    for (files, targets) in files.chunks(SYNCED_TOGETHER).zip(targets.chunks(SYNCED_TOGETHER)) {
+        let written_now = files.iter().zip(targets).map(|((_, bytes), target)| Temporary::write(target, bytes, 0o600));
+        let portion = written_now.collect::<Result<Vec<_>>>()?;
         // The system writes all files of the portion while the first sync waits.
-        open.iter().for_each(|temporary| begin_sync(temporary.as_file()));
-        sync_together(folder, &open)?;
-        written.extend(open.into_iter().map(NamedTempFile::into_temp_path));
+        portion.iter().for_each(|temporary| begin_sync(&temporary.file));
+        sync_together(&portion)?;
+        written.extend(portion.into_iter().map(|temporary| temporary.name));
     }
     let mut placed = Vec::with_capacity(files.len());
     let take_back = |placed: &[Placed]| {
-        let ours = files.iter().zip(placed).filter(|(_, p)| **p == Placed::Done);
-        ours.for_each(|((path, _), _)| drop(fs::remove_file(path)));
+        let ours = targets.iter().zip(placed).filter(|(_, p)| **p == Placed::Done);
+        ours.for_each(|(target, _)| drop(target.remove()));
     };
-    for ((path, _), temporary) in files.iter().zip(written) {
-        match temporary.persist_noclobber(path) {
+    for ((target, (path, _)), name) in targets.iter().zip(files).zip(written) {
+        match name.place(target) {
             Ok(()) => placed.push(Placed::Done),
-            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => placed.push(Placed::NameExists),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => placed.push(Placed::NameExists),
             Err(e) => {
                 take_back(&placed);
-                return Err(e.error).io("create", path);
+                return Err(e).io("create", path);
             }
         }
     }
-    if let Err(e) = sync_folder(folder) {
+    if let Err(e) = opened.sync() {
         take_back(&placed);
         return Err(e);
     }
@@ -62,8 +62,8 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
 }
 
 /// Syncs several files from four threads: the disk, or the journal, takes the syncs together.
-fn sync_together(folder: &Path, files: &[NamedTempFile]) -> Result<()> {
-    let sync = |files: &[NamedTempFile]| files.iter().try_for_each(|f| f.as_file().sync_all());
+fn sync_together(files: &[Temporary]) -> Result<()> {
+    let sync = |files: &[Temporary]| files.iter().try_for_each(Temporary::sync);
     let (mine, others) = files.split_at(files.len().div_ceil(4));
     std::thread::scope(|scope| {
         let threads: Vec<_> = others
@@ -73,7 +73,7 @@ fn sync_together(folder: &Path, files: &[NamedTempFile]) -> Result<()> {
         let mut result = sync(mine);
         for thread in threads {
             let synced = match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))),
+                Ok(thread) => thread.join().unwrap_or_else(|_| Err(Error::failed("a thread panicked", "repeat the command"))),
                 // The system refused a thread: one after the other then.
                 Err(portion) => sync(portion),
             };
@@ -81,28 +81,25 @@ fn sync_together(folder: &Path, files: &[NamedTempFile]) -> Result<()> {
         }
         result
     })
-    .io("sync a file in", folder)
 }
 
 /// Replaces `path` durably (or creates it), keeping the mode of what was there, else 0600.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = parent(path)?;
-    let mode = fs::symlink_metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
-    let temporary = write_synced(folder, bytes, mode)?;
-    let cwd = rustix::fs::CWD;
-    let exchange = || rustix::fs::renameat_with(cwd, temporary.path(), cwd, path, RenameFlags::EXCHANGE);
-    match exchange() {
+    let target = Place::of(path).io("write in", parent(path)?)?;
+    let temporary = Temporary::write(&target, bytes, target.mode().unwrap_or(0o600))?;
+    temporary.sync()?;
+    match temporary.name.exchange(&target) {
         Ok(()) => {}
         // There is no file yet, or the filesystem cannot exchange names.
         Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
-            return sync_folder(folder);
+            temporary.name.replace(&target).io("replace", path)?;
+            return target.folder.sync();
         }
         Err(e) => return Err(e.into()).io("replace", path),
     }
     // The old file has the temporary name now, and is removed with it.
-    sync_folder(folder).inspect_err(|_| {
-        let _ = exchange();
+    target.folder.sync().inspect_err(|_| {
+        let _ = temporary.name.exchange(&target);
     })
 }
 
@@ -113,23 +110,19 @@ pub fn replace_ahead(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// [`replace`] with this modification time and mode 0600. A reader never sees the new content with another time.
 pub fn replace_dated(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<()> {
-    let folder = parent(path)?;
-    let temporary = write_temporary(folder, bytes, 0o600)?;
-    temporary.as_file().set_modified(changed).and_then(|()| temporary.as_file().sync_all()).io("date a file in", folder)?;
-    temporary.persist(path).map_err(|e| e.error).io("replace", path)?;
-    sync_folder(folder)
-}
-
-fn write_synced(folder: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile> {
-    let temporary = write_temporary(folder, bytes, mode)?;
-    temporary.as_file().sync_all().io("sync a file in", folder)?;
-    Ok(temporary)
+    let target = Place::of(path).io("write in", parent(path)?)?;
+    let temporary = Temporary::write(&target, bytes, 0o600)?;
+    temporary.file.set_modified(changed).io("date a file in", target.folder.path())?;
+    temporary.sync()?;
+    temporary.name.replace(&target).io("replace", path)?;
+    target.folder.sync()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::disk::{read, rename};
+    use std::fs;
 
     #[test]
     fn a_name_that_exists_is_never_replaced() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::disk;
 use crate::error::{IoContext, Result};
 use crate::gc::open::Open;
 use crate::gc::pass::Gc;
@@ -49,10 +50,10 @@ impl Gc<'_> {
     fn old_rounds(&self) -> Result<BTreeMap<WorkflowId, Vec<QuestionId>>> {
         let folder = self.mailbox.folder(Folder::Closed);
         let mut found: BTreeMap<WorkflowId, Vec<QuestionId>> = BTreeMap::new();
-        for entry in std::fs::read_dir(&folder).io("read", &folder)? {
+        for entry in disk::entries(&folder).io("read", &folder)? {
             let entry = entry.io("read", &folder)?;
-            if let Some(round) = entry.file_name().to_str().and_then(RoundId::from_file_name)
-                && self.is_old(&entry.path())
+            if let Some(round) = entry.name.to_str().and_then(RoundId::from_file_name)
+                && self.is_old(&entry.path)
             {
                 found.entry(round.workflow).or_default().push(round.question);
             }
@@ -82,7 +83,7 @@ impl Gc<'_> {
     /// Reports what would be removed.
     fn report_only(&mut self, workflow: &WorkflowId, selection: &Selection) {
         let whole = selection.last.is_some();
-        let checkpoint = whole && self.mailbox.document(Folder::Checkpoints, workflow).symlink_metadata().is_ok();
+        let checkpoint = whole && disk::exists(self.mailbox.document(Folder::Checkpoints, workflow));
         let rounds = selection.rounds.iter().chain(&selection.last);
         let names = rounds.map(|q| format!("closed/{}", RoundId { workflow: workflow.clone(), question: *q }.file_name()));
         self.report.would_go.extend(names.chain(checkpoint.then(|| format!("checkpoints/{}", workflow.file_name()))));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::retire;
@@ -60,11 +60,11 @@ impl Open {
 
 /// Whether a workflow is not over now. The caller holds its lock.
 pub(super) fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
-    let there = |folder| mailbox.document(folder, workflow).symlink_metadata().is_ok();
+    let there = |folder| disk::exists(mailbox.document(folder, workflow));
     if there(Folder::Pending) || there(Folder::Answered) {
         return Ok(true);
     }
-    let claimed = |round: &RoundId| [Folder::Running, Folder::Parked].iter().any(|f| mailbox.round(*f, round).symlink_metadata().is_ok());
+    let claimed = |round: &RoundId| [Folder::Running, Folder::Parked].iter().any(|f| disk::exists(mailbox.round(*f, round)));
     if list::rounds_of(mailbox, workflow).any(|round| claimed(&round)) || !awaits::of_parent(mailbox, workflow)?.is_empty() {
         return Ok(true);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::gc::open::Open;
 use crate::gc::policy::{Left, Report};
@@ -42,13 +43,13 @@ impl Gc<'_> {
     pub(super) fn has_young_checkpoint(&self, workflow: &WorkflowId) -> bool {
         let path = self.mailbox.document(Folder::Checkpoints, workflow);
         let is_at_work = || changed(&path).is_none_or(|at| at.elapsed().unwrap_or_default() < AT_WORK);
-        path.symlink_metadata().is_ok() && (!self.is_old(&path) || is_at_work())
+        disk::exists(&path) && (!self.is_old(&path) || is_at_work())
     }
 }
 
 /// The modification time of a regular file.
 fn changed(path: &Path) -> Option<SystemTime> {
-    path.symlink_metadata().ok().filter(|m| m.is_file())?.modified().ok()
+    disk::metadata(path).ok().filter(|m| m.is_file())?.modified().ok()
 }
 
 /// The hidden name of a document that is being removed.

@@ -66,14 +66,14 @@ impl Gc<'_> {
     fn tidy(&self, lock: &WorkflowLock) -> Result<()> {
         let workflow = lock.workflow();
         if list::rounds_of(self.mailbox, workflow).next().is_some()
-            || self.mailbox.document(Folder::Workflows, workflow).symlink_metadata().is_ok()
+            || disk::exists(self.mailbox.document(Folder::Workflows, workflow))
             || open::is_open(self.mailbox, workflow)?
         {
             return Ok(());
         }
         // A process that begins to wait meanwhile checks that the file of this name is still the one that it locked.
         let waiter = claim::waiter_path(self.mailbox, workflow);
-        let held = if waiter.symlink_metadata().is_ok() { Lock::try_acquire(&waiter)? } else { None };
+        let held = if disk::exists(&waiter) { Lock::try_acquire(&waiter)? } else { None };
         let known = |depth: usize, name: &str, is_folder: bool| {
             depth == 0 && !is_folder && (name == "result.txt" || (name == "waiter" && held.is_some()))
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::gc::open;
 use crate::gc::pass::{Gc, named};
@@ -115,7 +115,7 @@ impl Gc<'_> {
     /// Takes the run lock, if there is one. `None` if another process holds it.
     pub(super) fn hold(&self, round: &RoundId) -> Result<Option<Option<Lock>>> {
         let path = record::lock_path(self.mailbox, round);
-        if path.symlink_metadata().is_err() {
+        if !disk::exists(&path) {
             return Ok(Some(None));
         }
         Ok(Lock::try_acquire(&path)?.map(Some))

@@ -15,7 +15,7 @@ impl Gc<'_> {
                 let Some(workflow) = name.strip_prefix(GONE).and_then(WorkflowId::from_file_name) else { continue };
                 let _lock = self.mailbox.lock(&workflow)?;
                 let aside = self.mailbox.folder(folder).join(&name);
-                if self.mailbox.document(folder, &workflow).symlink_metadata().is_ok() {
+                if disk::exists(self.mailbox.document(folder, &workflow)) {
                     disk::untouch(&aside)?;
                 } else {
                     disk::set_aside(&aside, &self.mailbox.document(folder, &workflow))?;
@@ -26,7 +26,7 @@ impl Gc<'_> {
             let Some(round) = name.strip_prefix(GONE).and_then(RoundId::from_file_name) else { continue };
             let lock = self.mailbox.lock(&round.workflow)?;
             let places = [Folder::Running, Folder::Parked, Folder::Closed];
-            if places.iter().any(|f| self.mailbox.round(*f, &round).symlink_metadata().is_ok()) {
+            if places.iter().any(|f| disk::exists(self.mailbox.round(*f, &round))) {
                 // Another program brought the round back, so its runs stay.
                 disk::untouch(&self.mailbox.folder(Folder::Closed).join(&name))?;
             } else if let Err(e) = self.remove_runs(&lock, &round) {

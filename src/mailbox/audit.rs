@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Lock};
 use crate::document;
+use crate::error::{IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::layout::{Mailbox, WorkflowLock};
 use crate::time::{self, Time};
@@ -83,12 +84,13 @@ pub fn record_once(mailbox: &Mailbox, _lock: &WorkflowLock, entry: Entry) {
 }
 
 /// The last entries, at most [`LATELY`] bytes of them.
-fn lately(mailbox: &Mailbox) -> std::io::Result<Vec<Entry>> {
-    let mut file = std::fs::File::open(mailbox.audit())?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LATELY)))?;
+fn lately(mailbox: &Mailbox) -> Result<Vec<Entry>> {
+    let path = mailbox.audit();
+    let mut file = disk::open_to_read(&path)?;
+    let length = file.metadata().io("read", &path)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LATELY))).io("read", &path)?;
     let mut tail = Vec::new();
-    file.take(LATELY).read_to_end(&mut tail)?;
+    file.take(LATELY).read_to_end(&mut tail).io("read", &path)?;
     Ok(tail.split(|b| *b == b'\n').filter_map(document::json).collect())
 }
 
@@ -109,7 +111,7 @@ fn rotate(mailbox: &Mailbox) {
     let Ok(Some(_lock)) = Lock::try_acquire(&mailbox.lock_file("audit")) else { return };
     let name = |n: u32| mailbox.root().join(format!("audit.jsonl.{n}"));
     // Another process may have rotated the file before the lock was taken.
-    if std::fs::metadata(mailbox.audit()).map_or(0, |m| m.len()) < ROTATE_AT || disk::remove(&name(KEEP)).is_err() {
+    if disk::metadata(mailbox.audit()).map_or(0, |m| m.len()) < ROTATE_AT || disk::remove(&name(KEEP)).is_err() {
         return;
     }
     for n in (1..KEEP).rev() {

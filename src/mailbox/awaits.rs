@@ -88,7 +88,7 @@ pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Res
 /// Whether the folder of a parent exists. Without awaits in it, a removal was interrupted: see [`tidy`].
 #[must_use]
 pub fn has_folder(mailbox: &Mailbox, parent: &WorkflowId) -> bool {
-    folder(mailbox, parent).exists()
+    disk::exists(folder(mailbox, parent))
 }
 
 /// Removes what an interrupted removal left: locks without an await, temporary files, and the folder. The caller holds the
@@ -98,7 +98,7 @@ pub fn tidy(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
     for name in names(&folder)? {
         let child: Option<WorkflowId> = name.strip_suffix(".lock").and_then(|c| c.parse().ok());
         let dead = match &child {
-            Some(child) => !path(mailbox, lock.workflow(), child).exists() && !is_held(mailbox, lock.workflow(), child)?,
+            Some(child) => !disk::exists(path(mailbox, lock.workflow(), child)) && !is_held(mailbox, lock.workflow(), child)?,
             None => name.starts_with(disk::TEMPORARY_PREFIX),
         };
         if dead {
@@ -135,7 +135,7 @@ pub fn parents(mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
 /// The parents that wait for a child.
 pub fn of_child(mailbox: &Mailbox, child: &WorkflowId) -> Result<Vec<WorkflowId>> {
     let mut parents = folders(mailbox)?;
-    parents.retain(|parent| path(mailbox, parent, child).exists());
+    parents.retain(|parent| disk::exists(path(mailbox, parent, child)));
     Ok(parents)
 }
 
@@ -149,13 +149,12 @@ fn entries(folder: &std::path::Path) -> Result<Vec<String>> {
 }
 
 fn names(folder: &std::path::Path) -> Result<Vec<String>> {
-    // A symbolic link is not followed.
-    if !folder.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+    if !disk::metadata(folder).is_ok_and(|m| m.is_dir()) {
         return Ok(Vec::new());
     }
-    let entries = match std::fs::read_dir(folder) {
+    let entries = match disk::entries(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.io("read", folder)?,
     };
-    Ok(entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+    Ok(entries.flatten().map(|e| e.name.to_string_lossy().into_owned()).collect())
 }

@@ -1,8 +1,9 @@
 //! The layout of a mailbox: its folders, its paths, and the lock of a workflow.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::disk::{self, Lock};
+use crate::disk::{self, Lock, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 
@@ -76,7 +77,7 @@ impl Folder {
 /// An opened mailbox. Its folders belong to the user, are not symbolic links, and no other user may write into them.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
-    root: PathBuf,
+    root: Arc<disk::Root>,
 }
 
 impl Mailbox {
@@ -90,17 +91,27 @@ impl Mailbox {
         std::path::absolute(&path).map_err(|_| Error::usage("the mailbox path is empty", "name a folder: --mailbox DIR"))
     }
 
-    /// Opens an existing mailbox.
-    pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
-        let root = root.into();
-        let missing = disk::check_folders(&root, Folder::ALL.map(Folder::name))?;
+    /// Opens an existing mailbox: a folder with at least one of the mailbox's folders. An empty folder is none; it may be the place where
+    /// the mailbox is to be mounted.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        let root = disk::Root::open(root.as_ref())?;
+        let found = root.check_subfolders(Folder::ALL.map(Folder::name))?;
         let mailbox = Self { root };
-        if missing {
-            for folder in Folder::ALL {
-                // Another program made the mailbox with fewer folders. A mailbox that cannot be written can still be read.
-                drop(disk::create_folder_in(&mailbox.folder(folder)));
+        match found {
+            Subfolders::All => {}
+            Subfolders::None => {
+                return Err(Error::not_found(
+                    format!("{} holds no mailbox", mailbox.root().display()),
+                    "the first ask-post or `askbox init` makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+                ));
             }
-            disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
+            Subfolders::Some => {
+                for folder in Folder::ALL {
+                    // Another program made the mailbox with fewer folders. A mailbox that cannot be written can still be read.
+                    drop(disk::create_folder_in(&mailbox.folder(folder)));
+                }
+                mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
+            }
         }
         // A failure is ignored: the first write to this mailbox will fail too, and report it.
         let _ = mailbox.make_durable();
@@ -108,18 +119,21 @@ impl Mailbox {
     }
 
     /// Opens a mailbox, and makes the folders that are missing.
-    pub fn open_or_create(root: impl Into<PathBuf>) -> Result<Self> {
-        let root = root.into();
-        let missing = match disk::check_folders(&root, Folder::ALL.map(Folder::name)) {
-            Err(Error::NotFound { .. }) => true,
+    pub fn open_or_create(root: impl AsRef<Path>) -> Result<Self> {
+        let path = root.as_ref();
+        let root = match disk::Root::open(path) {
+            Err(Error::NotFound { .. }) => {
+                disk::create_folder(path)?;
+                disk::Root::open(path)?
+            }
             other => other?,
         };
+        let found = root.check_subfolders(Folder::ALL.map(Folder::name))?;
         let mailbox = Self { root };
-        if missing {
-            disk::create_folder(&mailbox.root)?;
+        if found != Subfolders::All {
             Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&mailbox.folder(folder)))?;
             // Another process may have made a folder meanwhile.
-            disk::check_folders(&mailbox.root, Folder::ALL.map(Folder::name))?;
+            mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
         }
         mailbox.make_durable()?;
         Ok(mailbox)
@@ -129,8 +143,8 @@ impl Mailbox {
     /// together with all that they hold. This happens once for each mailbox; then `locks/synced` exists.
     fn make_durable(&self) -> Result<()> {
         let mark = self.lock_file("synced");
-        if !mark.exists() {
-            disk::sync_names(&self.root)?;
+        if !disk::exists(&mark) {
+            disk::sync_names(self.root())?;
             // If the mark cannot be made, the next program syncs again.
             let _ = disk::touch(&mark);
         }
@@ -140,13 +154,19 @@ impl Mailbox {
     /// The mailbox's own folder.
     #[must_use]
     pub fn root(&self) -> &Path {
-        &self.root
+        self.root.path()
+    }
+
+    /// Fails if the mailbox's path does not lead to this mailbox any more. Its documents can still be read and changed through this
+    /// value, wherever the mailbox is now.
+    pub fn check_in_place(&self) -> Result<()> {
+        self.root.check_in_place()
     }
 
     /// One of its folders.
     #[must_use]
     pub fn folder(&self, folder: Folder) -> PathBuf {
-        self.root.join(folder.name())
+        self.root().join(folder.name())
     }
 
     /// `FOLDER/WORKFLOW.json`.
@@ -162,8 +182,8 @@ impl Mailbox {
     }
 
     fn file(&self, folder: Folder, name: &str) -> PathBuf {
-        let mut path = PathBuf::with_capacity(self.root.as_os_str().len() + folder.name().len() + name.len() + 2);
-        [self.root.as_path(), folder.name().as_ref(), name.as_ref()].iter().for_each(|piece| path.push(piece));
+        let mut path = PathBuf::with_capacity(self.root().as_os_str().len() + folder.name().len() + name.len() + 2);
+        [self.root(), folder.name().as_ref(), name.as_ref()].iter().for_each(|piece| path.push(piece));
         path
     }
 
@@ -182,7 +202,7 @@ impl Mailbox {
     /// `audit.jsonl`.
     #[must_use]
     pub fn audit(&self) -> PathBuf {
-        self.root.join("audit.jsonl")
+        self.root().join("audit.jsonl")
     }
 
     /// A lock file that is not a workflow's, such as `audit`.

@@ -1,5 +1,6 @@
 //! Lists the names in the mailbox's folders, and the pending questions.
 
+use crate::disk;
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::QuestionDocument;
@@ -18,13 +19,13 @@ pub fn hidden_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
 
 fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>> {
     let path = mailbox.folder(folder);
-    let entries = match std::fs::read_dir(&path) {
+    let entries = match disk::entries(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.io("read", &path)?,
     };
     let mut names = Vec::new();
     for entry in entries {
-        let name = entry.io("read", &path)?.file_name().to_string_lossy().into_owned();
+        let name = entry.io("read", &path)?.name.to_string_lossy().into_owned();
         if wanted(&name) {
             names.push(name);
         }
@@ -46,10 +47,8 @@ pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = Ro
 /// workflow only.
 pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {
     let folder = mailbox.runs_of_workflow(workflow);
-    // A symbolic link is not followed.
-    let own = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
-    let entries = own.then(|| std::fs::read_dir(folder)).and_then(std::io::Result::ok);
-    let questions = entries.into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let entries = disk::entries(&folder).ok();
+    let questions = entries.into_iter().flatten().flatten().filter_map(|e| e.name.to_str()?.parse().ok());
     questions.map({
         let workflow = workflow.clone();
         move |question| RoundId { workflow: workflow.clone(), question }

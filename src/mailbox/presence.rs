@@ -35,9 +35,9 @@ pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
     let path = path(mailbox);
     // Several tries: the lock may be held by another process that only checks it.
     for _ in 0..3 {
-        let file = match File::open(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            other => other.io("open", &path)?,
+        let file = match disk::open_to_read(&path) {
+            Err(e) if e.is_missing_file() => return Ok(false),
+            other => other?,
         };
         match FileExt::try_lock_exclusive(&file) {
             Ok(()) => return Ok(false),

@@ -16,7 +16,7 @@ pub const GRACE: Duration = Duration::from_secs(3);
 /// What is left of a file's [`GRACE`] time; `None` once it is over, or if the file is gone.
 pub(super) fn grace_left(path: &Path) -> Option<Duration> {
     use std::os::unix::fs::MetadataExt;
-    let meta = path.symlink_metadata().ok()?;
+    let meta = disk::metadata(path).ok()?;
     // ctime: the last change of any kind, renames included.
     let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
     let changed = u64::try_from(meta.ctime()).map_or(SystemTime::UNIX_EPOCH, |s| SystemTime::UNIX_EPOCH + Duration::new(s, nanos));
@@ -34,7 +34,7 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> R
     for n in 0..MAX_SAME_NAME {
         let target = folder.join(if n == 0 { name.to_owned() } else { format!("{name}.{n}") });
         let reason_file = folder.join(format!("{}.reason", target.file_name().unwrap_or_default().to_string_lossy()));
-        if target.symlink_metadata().is_ok() || disk::create(&reason_file, text.as_bytes())? == Placed::NameExists {
+        if disk::exists(&target) || disk::create(&reason_file, text.as_bytes())? == Placed::NameExists {
             continue;
         }
         match disk::rename(path, &target) {

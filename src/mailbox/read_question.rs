@@ -54,5 +54,5 @@ pub fn answered_at(path: &Path) -> Result<Option<Time>> {
 
 /// A file's modification time; the epoch if the file cannot be examined.
 pub(super) fn modified(path: &Path) -> SystemTime {
-    path.symlink_metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    disk::metadata(path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::answer::Answer;
@@ -95,7 +96,7 @@ pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<
 /// Whether a round lies in `running/`, `parked/` or `closed/`.
 #[must_use]
 pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
-    CLAIMED_OR_CLOSED.iter().any(|f| mailbox.round(*f, round).symlink_metadata().is_ok())
+    CLAIMED_OR_CLOSED.iter().any(|f| disk::exists(mailbox.round(*f, round)))
 }
 
 /// The documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a power

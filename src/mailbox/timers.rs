@@ -114,20 +114,20 @@ fn rounded_up(at: Time) -> Time {
 /// When a question was asked: its `timestamp`, or else the modification time of its file.
 #[must_use]
 pub fn asked(mailbox: &Mailbox, question: &Question) -> Time {
-    let written = || mailbox.document(Folder::Pending, &question.workflow_id).symlink_metadata().and_then(|m| m.modified());
+    let written = || disk::metadata(mailbox.document(Folder::Pending, &question.workflow_id)).and_then(|m| m.modified());
     question.asked_at().unwrap_or_else(|| written().map_or_else(|_| time::now(), Time::from))
 }
 
 /// Arms the timers of a question, except an expiry that the user was notified of before.
 pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
     let timers = of_question(question, round, asked(mailbox, question), time::now());
-    timers.iter().filter(|t| t.due != Due::Expire || !t.told_path(mailbox).exists()).try_for_each(|t| t.arm(mailbox))
+    timers.iter().filter(|t| t.due != Due::Expire || !disk::exists(t.told_path(mailbox))).try_for_each(|t| t.arm(mailbox))
 }
 
 /// Notes that a question is overdue. Returns `false` if that was noted before.
 pub fn note_overdue(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
     let path = Timer { at: rounded_up(expires_at), due: Due::Expire, round: round.clone() }.told_path(mailbox);
-    if path.exists() {
+    if disk::exists(&path) {
         return Ok(false);
     }
     disk::touch(&path).map(|()| true)

@@ -40,7 +40,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
     let before = document.typed.clone();
     change(&mut document.typed);
     let path = mailbox.document(Folder::Workflows, lock.workflow());
-    if before != document.typed || !path.exists() {
+    if before != document.typed || !disk::exists(&path) {
         document.update()?;
         disk::replace(&path, &document.to_bytes())?;
     }

@@ -11,7 +11,7 @@ use crate::support::{World, files, in_parallel, kill, names, needs, strace, unti
 use serde_json::Value;
 
 /// What changes the mailbox, tells somebody, or decides who may.
-const CALLS: [&str; 10] = ["open", "openat", "write", "fsync", "rename", "renameat2", "linkat", "unlink", "mkdir", "flock"];
+const CALLS: [&str; 10] = ["open", "openat2", "write", "fsync", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "flock"];
 
 /// Every level but the leaf passes on what it starts; the leaf asks. `$spawn` is how a level calls it.
 const LEVELS: &str = r#"

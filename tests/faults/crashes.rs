@@ -135,7 +135,7 @@ const BEFORE: [Moment; 6] = [
     moment("watcher", "the supervisor is started, no attempt is written yet", "renameat2", RECORD, 1),
     moment("supervisor", "about to take the run's lock", "flock", "runs/docs/{round}/lock", 2),
     moment("supervisor", "about to write that it launches", "renameat", RECORD, 1),
-    moment(FOREGROUND, "claimed, nothing is launched yet", "open", "running/docs.{round}.json", 1),
+    moment(FOREGROUND, "claimed, nothing is launched yet", "openat2", "running/docs.{round}.json", 1),
 ];
 
 /// Whether the agent gets as far as to its log before it dies with its supervisor, the machine decides.
@@ -156,9 +156,12 @@ const FOREGROUND: &str = "`relaunch ID`";
 
 /// strace that kills there.
 fn killing(world: &World, moment: &Moment, round: &str) -> Vec<String> {
-    let path = world.in_mailbox(moment.path.replace("{round}", round)).display().to_string();
+    let path = moment.path.replace("{round}", round);
+    let absolute = world.in_mailbox(&path).display().to_string();
+    // A call names a file by its descriptor, by its path below the mailbox, or by its name in an opened folder.
+    let name = path.rsplit('/').next().expect("a name");
     let (trace, inject) = (format!("trace={}", moment.call), format!("inject={}:signal=KILL:when={}", moment.call, moment.n));
-    strace(&["-qq", "-P", &path, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
+    strace(&["-qq", "-P", &absolute, "-P", &path, "-P", name, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
 }
 
 fn kill_watcher(world: &World, moment: &Moment, round: &str, when: &str) {
@@ -285,7 +288,7 @@ fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
 fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
     needs!("strace");
     let world = answered();
-    let slow = strace(&["-qq", "-e", "trace=mkdir", "-e", "inject=mkdir:delay_enter=4000000:when=1", "-o", "/dev/null"]);
+    let slow = strace(&["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=4000000:when=1", "-o", "/dev/null"]);
     let mut claiming = world.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
     until("it is claimed", || world.only("running", "docs.").is_some());
     let watcher = world.start_watcher();

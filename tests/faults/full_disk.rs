@@ -7,8 +7,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Outcome, Running, World, files, in_parallel, is_hidden, needs, output, program, strace, until};
 
-const CALLS: [&str; 12] =
-    ["open", "openat", "write", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "mkdir", "flock"];
+const CALLS: [&str; 14] = [
+    "open",
+    "openat",
+    "openat2",
+    "write",
+    "fsync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "mkdirat",
+    "flock",
+];
 const ERRORS: [&str; 3] = ["ENOSPC", "EIO", "EDQUOT"];
 
 /// One call to be refused.
@@ -245,9 +259,8 @@ fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
     let world = answered();
     let round = world.round("docs");
     let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
-    let path = record.display().to_string();
     // The record is made when the agent starts, and replaced at the end. From there on the disk is full, four times.
-    let before = strace(&["-qq", "-P", &path, "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
+    let before = strace(&["-qq", "-P", "run.json", "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
     let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
     let before: Vec<String> = before.into_iter().chain(inject).collect();
     let mut child = Running(world.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));

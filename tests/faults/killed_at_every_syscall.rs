@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::{Outcome, World, files, in_parallel, names, needs, output, strace, until};
 use serde_json::Value;
 
-const CALLS: [&str; 18] = [
+const CALLS: [&str; 20] = [
     "open",
     "openat",
+    "openat2",
     "write",
     "fsync",
     "fdatasync",
@@ -21,6 +22,7 @@ const CALLS: [&str; 18] = [
     "unlink",
     "unlinkat",
     "mkdir",
+    "mkdirat",
     "flock",
     "fchmod",
     "chmod",

@@ -2,7 +2,7 @@
 
 use crate::support::{World, needs, output, strace};
 
-const TRACED: &str = "trace=open,openat,creat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,\
+const TRACED: &str = "trace=open,openat,openat2,creat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,\
                       mkdir,mkdirat,clone,clone3,vfork,exit_group";
 
 /// What is a hint, a log or a lock: not a document, and rebuilt when it is lost.
@@ -54,15 +54,21 @@ fn call(line: &str, root: &str) -> Option<Call> {
     if result.starts_with('-') {
         return None;
     }
-    let quoted: Vec<String> = args.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    let pieces: Vec<&str> = args.split('"').collect();
+    // A name in a folder: `5</the/folder>, "name"`.
+    let quoted = |(before, name): (&str, &str)| match before.rsplit_once('<').and_then(|(_, rest)| rest.split_once('>')) {
+        Some((folder, _)) if !name.starts_with('/') && !before.is_empty() => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    };
+    let quoted: Vec<String> = pieces.chunks_exact(2).map(|pair| quoted((pair[0], pair[1]))).collect();
     let of_fd = || Some(args.split_once('<')?.1.split_once('>')?.0.to_owned());
     let ours = |path: &String| path.starts_with(root);
     Some(match name {
         "fsync" | "fdatasync" => Call::Synced(of_fd()?),
-        "write" if args.starts_with("1<") => Call::Printed(quoted.first()?.clone()),
-        "write" if args.contains("<pipe:") && quoted.first()?.starts_with("{\\") => Call::Told,
+        "write" if args.starts_with("1<") => Call::Printed((*pieces.get(1)?).to_owned()),
+        "write" if args.contains("<pipe:") && pieces.get(1)?.starts_with("{\\") => Call::Told,
         "write" | "pwrite64" => Call::Written(of_fd().filter(ours)?),
-        "open" | "openat" | "creat" if args.contains("O_CREAT") => Call::Created(quoted.first().filter(|p| ours(p))?.clone()),
+        "open" | "openat" | "openat2" | "creat" if args.contains("O_CREAT") => Call::Created(quoted.first().filter(|p| ours(p))?.clone()),
         "rename" | "renameat" | "renameat2" => {
             let safe = args.contains("RENAME_NOREPLACE");
             Call::Moved(quoted.first()?.clone(), quoted.get(1)?.clone(), safe)

@@ -17,7 +17,7 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
     // Modification times tell whether an answer is younger than its question, so the copy gets the time of the content it has.
     let mut time = modified(path);
     for _ in 0..10 {
-        if copy.exists() && modified(&copy) >= time {
+        if disk::exists(&copy) && modified(&copy) >= time {
             return Ok(());
         }
         let document = store::read_for(path, &question.workflow_id)?;

@@ -95,7 +95,7 @@ pub(super) fn update(mailbox: &Mailbox, workflow: &WorkflowId, change: impl FnOn
 pub fn remove(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     let _lock = mailbox.lock(workflow)?;
     let path = path(mailbox, workflow);
-    if path.symlink_metadata().is_err() {
+    if !disk::exists(&path) {
         return Err(missing(workflow));
     }
     disk::remove(&path)

@@ -49,7 +49,7 @@ pub fn write(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, re
     match named {
         // A checkpoint under a temporary folder may be gone by now. Then its copy in checkpoints/ is enough.
         Some(path) if path != own => {
-            write(path, !own.exists());
+            write(path, !disk::exists(&own));
             write(&own, false);
         }
         _ => write(&own, false),

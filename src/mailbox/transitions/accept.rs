@@ -80,7 +80,7 @@ fn answer_locked(
     let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why(&reply.channel);
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.
-    if target.symlink_metadata().is_ok() {
+    if disk::exists(&target) {
         return Err(earlier_answer_waits(mailbox, &round));
     }
     let reply = Answer { question_hash: Some(document.typed.hash()?), ..reply };

@@ -64,7 +64,7 @@ pub fn prepare(
     let path = mailbox.round(from, &round);
     let mut document = match read_question::document(&path) {
         Ok(document) => document,
-        Err(e) if e.is_missing_file() && mailbox.round(Folder::Closed, &round).exists() => return Ok(None),
+        Err(e) if e.is_missing_file() && disk::exists(mailbox.round(Folder::Closed, &round)) => return Ok(None),
         Err(e) => return Err(e),
     };
     document.set_field("closed", &closing)?;

@@ -6,6 +6,7 @@
 //! | `cancel` | the round is closed as `expired` (see [`super::close`]) |
 //! | `keep` | the question stays open; one audit line and one notification say that it is overdue |
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
@@ -64,7 +65,7 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
 fn apply_default(mailbox: &Mailbox, round: &RoundId, default: AnswerValue) -> Result<Expiry> {
     match accept::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, BY_DEFAULT, "timer")) {
         Ok(_) => Ok(Expiry::Defaulted),
-        Err(Error::Conflict { .. }) if mailbox.document(Folder::Pending, &round.workflow).exists() => Ok(Expiry::Later),
+        Err(Error::Conflict { .. }) if disk::exists(mailbox.document(Folder::Pending, &round.workflow)) => Ok(Expiry::Later),
         // A person answered first.
         Err(Error::Conflict { .. } | Error::NotFound { .. }) => Ok(Expiry::Nothing),
         Err(e) => Err(e),

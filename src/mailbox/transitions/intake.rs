@@ -10,6 +10,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
@@ -64,7 +65,7 @@ pub fn record_posted(mailbox: &Mailbox, question: &Question, round: &RoundId) ->
 }
 
 fn unusable(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Found> {
-    if path.symlink_metadata().is_err() {
+    if !disk::exists(path) {
         return Ok(Found::Nothing);
     }
     if let Some(left) = grace_left(path) {

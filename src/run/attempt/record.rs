@@ -268,11 +268,11 @@ pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
 /// The numbers of a round's attempts, ascending. A crash can leave one without a record.
 pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
     let runs = mailbox.runs_of(round);
-    let entries = match std::fs::read_dir(&runs) {
+    let entries = match disk::entries(&runs) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.io("read", &runs)?,
     };
-    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.name.to_str()?.parse().ok()).collect();
     attempts.sort_unstable();
     Ok(attempts)
 }

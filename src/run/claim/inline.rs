@@ -34,7 +34,7 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
         disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
         match Lock::try_acquire(&path) {
             Ok(Some(lock)) if lock.is_named() => return Ok(Waiter { _lock: lock }),
-            Ok(None) if path.exists() => break,
+            Ok(None) if disk::exists(&path) => break,
             Err(e) if !e.is_missing_file() => return Err(e),
             _ => {}
         }
@@ -50,13 +50,13 @@ impl Waiter {
         // Without file events the folder is polled.
         let folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
         loop {
-            if mailbox.document(Folder::Answered, &round.workflow).exists() {
+            if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
                 match claim::claim(mailbox, &round.workflow, By::Inline)? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
                     ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
                 }
             }
-            if record::latest(mailbox, round)?.is_some() || mailbox.round(Folder::Closed, round).exists() {
+            if record::latest(mailbox, round)?.is_some() || disk::exists(mailbox.round(Folder::Closed, round)) {
                 return Ok(None);
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::agent::claude;
 use crate::config::{Config, Mode};
+use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, SessionId};
 use crate::mailbox::documents::question::Content;
@@ -76,7 +77,7 @@ fn begin(
     known: Option<&Workflow>,
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
-    let carries_checkpoint = question.checkpoint.is_some() || mailbox.document(Folder::Checkpoints, &question.workflow_id).exists();
+    let carries_checkpoint = question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id));
     // The results of children mean something only to the session that waited for them.
     let mode = if matches!(question.content(), Content::Results { .. }) { Mode::Resume } else { config.relaunch.mode };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {

@@ -119,9 +119,9 @@ fn day_file(mailbox: &Mailbox, at: Time) -> PathBuf {
 
 fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
     let path = day_file(mailbox, day);
-    let file = match std::fs::File::open(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => BufReader::new(other.io("open", &path)?),
+    let file = match disk::open_to_read(&path) {
+        Err(e) if e.is_missing_file() => return Ok(Vec::new()),
+        other => BufReader::new(other?),
     };
     let mut bookings = Vec::new();
     for line in file.split(b'\n') {
@@ -182,7 +182,8 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
     if ids.is_empty() {
         return Ok(());
     }
-    let is_there = |question: &QuestionId| mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }).exists();
+    let is_there =
+        |question: &QuestionId| disk::exists(mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }));
     workflows::update(mailbox, lock, |w| {
         w.pruned.retain(is_there);
         w.pruned.extend(ids);
@@ -194,7 +195,7 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
 /// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     let mut book = Book::of(mailbox, run);
-    let Ok(events) = std::fs::File::open(run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };
+    let Ok(events) = disk::open_to_read(&run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };
     let mut turns = Vec::new();
     for line in BufReader::new(events).split(b'\n').map_while(std::io::Result::ok) {
         if let Some(event) = document::json::<Event>(&line) {

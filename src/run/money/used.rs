@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, lineage, list};
@@ -57,7 +57,7 @@ fn span(mailbox: &Mailbox, run: &Run, now: Time) -> Result<Option<(Time, Time)>>
     if run.state == State::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
         return Ok(Some((begin, now)));
     }
-    let last_event = run.folder(mailbox).join("events.jsonl").symlink_metadata().and_then(|m| m.modified()).ok().map(Time::from);
+    let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
     Ok(last_event.into_iter().chain(run.ended_at).min().map(|end| (begin, end)))
 }
 

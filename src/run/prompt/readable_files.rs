@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::disk;
 use crate::mailbox::documents::question::Content;
 use crate::mailbox::{Folder, Mailbox, Question, checkpoints};
 use crate::run::attempt::record::Run;
@@ -16,7 +17,7 @@ pub fn named(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<PathBuf> 
 pub(super) fn checkpoint(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
     let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
     let named = question.checkpoint.as_ref().filter(|p| **p == own || checkpoints::store::read_for(p, &question.workflow_id).is_ok());
-    named.cloned().or_else(|| own.exists().then_some(own))
+    named.cloned().or_else(|| disk::exists(&own).then_some(own))
 }
 
 /// The file for an answer that is too long for a prompt.

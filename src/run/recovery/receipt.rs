@@ -1,9 +1,9 @@
 //! The receipt of a delivered answer, found in the events of an attempt whose supervisor died before it acted on it.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use crate::agent::events::{Event, EventKind};
+use crate::disk;
 use crate::document;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
@@ -12,7 +12,7 @@ use crate::run::supervise::stop::stop_request;
 
 /// [`Ending::Delivered`] if the attempt's session began and its final result came.
 pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
-    let events = BufReader::new(File::open(run.folder(mailbox).join("events.jsonl")).ok()?);
+    let events = BufReader::new(disk::open_to_read(&run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
     // The end of a turn that was stopped on request is not a final result.
     let stopped = stop_request::read(&run.folder(mailbox)).is_ok_and(|s| s.is_some());

@@ -74,7 +74,7 @@ pub fn recover_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) ->
 }
 
 fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans: Orphans) -> Result<Recovered> {
-    if !mailbox.round(Folder::Running, round).exists() {
+    if !disk::exists(mailbox.round(Folder::Running, round)) {
         return Ok(Recovered::Over);
     }
     // A claimant holds the workflow's lock until it holds the round's.

@@ -107,7 +107,7 @@ fn path(mailbox: &Mailbox, run: &Run) -> PathBuf {
 /// event of the round.
 fn last_seq_of_earlier_attempts(mailbox: &Mailbox, run: &Run) -> u64 {
     let last_seq = |attempt| {
-        let mut file = File::open(record::folder(mailbox, &run.round(), attempt).join("events.jsonl")).ok()?;
+        let mut file = disk::open_to_read(&record::folder(mailbox, &run.round(), attempt).join("events.jsonl")).ok()?;
         read_tail(&mut file).ok().map(|tail| tail.last_seq).filter(|seq| *seq > 0)
     };
     (1..run.attempt).rev().find_map(last_seq).unwrap_or(0)

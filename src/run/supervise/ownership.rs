@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument};
@@ -55,7 +55,7 @@ impl Attempt {
                 // Read only now: without the lock another process could still change the record.
                 let run = record::read(mailbox, &round, attempt)?;
                 match lock {
-                    Some(lock) if run.state == State::Claimed && mailbox.round(Folder::Running, &round).exists() => {
+                    Some(lock) if run.state == State::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
                         Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: None, stage: Stage::OnRecord(OnRecord::with_lock(lock)) })))
                     }
                     _ => Ok(Owned::NotOurs(Box::new(run))),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agent::events::Event;
-use crate::disk::Lock;
 use crate::disk::file_events::FolderWatch;
+use crate::disk::{self, Lock};
 use crate::error::{IoContext, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox};
@@ -39,9 +39,9 @@ impl EventTail {
     /// The next complete line, without its newline. `None` if there is none yet.
     pub fn next_line(&mut self) -> Result<Option<String>> {
         if self.reader.is_none() {
-            match File::open(&self.path) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-                other => self.reader = Some(BufReader::new(other.io("open", &self.path)?)),
+            match disk::open_to_read(&self.path) {
+                Err(e) if e.is_missing_file() => return Ok(None),
+                other => self.reader = Some(BufReader::new(other?)),
             }
         }
         let Some(reader) = &mut self.reader else { return Ok(None) };
@@ -121,7 +121,7 @@ impl<'a> RoundEvents<'a> {
     pub fn read(&mut self) -> Result<Next> {
         // Checked before the file is read: once the next attempt exists, nothing writes to this one.
         let next = record::folder(self.mailbox, &self.round, self.attempt + 1);
-        let is_last = !next.exists();
+        let is_last = !disk::exists(&next);
         match self.tail.next_event()? {
             Some((line, event)) => Ok(Next::Event(line, Box::new(event))),
             None if is_last => Ok(Next::Nothing),
@@ -134,7 +134,7 @@ impl<'a> RoundEvents<'a> {
 
     /// Whether more events may come: a run is live, or another attempt follows. After `false`, [`read`](Self::read) what is left.
     pub fn goes_on(&self) -> Result<bool> {
-        Ok(self.mailbox.round(Folder::Running, &self.round).exists() || Lock::is_held(&record::lock_path(self.mailbox, &self.round))?)
+        Ok(disk::exists(self.mailbox.round(Folder::Running, &self.round)) || Lock::is_held(&record::lock_path(self.mailbox, &self.round))?)
     }
 
     /// Sleeps until there may be something new: an event, the end of a run, another attempt.

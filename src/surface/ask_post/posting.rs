@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::disk;
 use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -91,7 +92,7 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
         Some(path) => check_checkpoint(path, &question.workflow_id),
         None => {
             let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-            if own.symlink_metadata().is_ok() {
+            if disk::exists(&own) {
                 check_checkpoint(&own, &question.workflow_id)?;
                 question.checkpoint = Some(own);
             }

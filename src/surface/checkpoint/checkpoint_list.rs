@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::disk;
 use crate::error::Result;
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::{Folder, Mailbox, list};
@@ -41,6 +42,6 @@ pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
 
 /// How long ago a file was changed.
 fn age_of(path: &Path) -> String {
-    let changed = path.symlink_metadata().and_then(|m| m.modified());
+    let changed = disk::metadata(path).and_then(|m| m.modified());
     changed.map_or_else(|_| "-".into(), |at| time::human(at.elapsed().unwrap_or_default()))
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
-use crate::disk::Lock;
+use crate::disk::{self, Lock};
 use crate::id::RoundId;
 use crate::log;
 use crate::mailbox::audit::{self, Entry};
@@ -172,7 +172,7 @@ impl Gate {
                 return;
             }
             let is_starting = tried_at.is_some_and(|at| time::since(at) < PROBE_START_LIMIT);
-            if run.state == State::Claimed && is_starting && self.mailbox.round(Folder::Running, &run.round()).exists() {
+            if run.state == State::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
                 return;
             }
             // The record is read again: it may have changed just before the lock was released.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, awaits, read_question};
@@ -87,7 +88,7 @@ impl Watcher<'_> {
             // The end of that run puts this answer back into the queue. If it has ended meanwhile, a second look does.
             Refusal::EarlierRound(round) | Refusal::AskerRuns(round) => {
                 self.recover(&round);
-                if !self.mailbox.round(Folder::Running, &round).exists() {
+                if !disk::exists(self.mailbox.round(Folder::Running, &round)) {
                     self.look_later(answered, Duration::ZERO);
                 } else if round.workflow != workflow && !self.waiting_for_run.iter().any(|(_, w)| *w == workflow) {
                     self.waiting_for_run.push((round, workflow));

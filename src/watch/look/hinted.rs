@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::disk;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::Folder;
 use crate::mailbox::timers::Timer;
@@ -34,7 +35,7 @@ impl Watcher<'_> {
             // The parent's last await may be gone.
             Some(Folder::Awaits) => self.changed.extend(name.parse().ok()),
             Some(Folder::Timers) => {
-                if let Some(timer) = Timer::from_file_name(name).filter(|_| path.exists()) {
+                if let Some(timer) = Timer::from_file_name(name).filter(|_| disk::exists(path)) {
                     self.timers.insert(timer);
                 }
             }

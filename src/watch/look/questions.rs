@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::disk;
 use crate::mailbox::Folder;
 use crate::mailbox::transitions::intake::{self, Found};
 use crate::watch::report::notification;
@@ -57,5 +58,5 @@ pub(super) fn hash(value: impl Hash) -> u64 {
 
 /// The hash of a file's inode, size and modification time.
 pub(super) fn stamp(path: &Path) -> u64 {
-    hash(path.symlink_metadata().ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec())))
+    hash(disk::metadata(path).ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec())))
 }

@@ -18,14 +18,14 @@ pub(in crate::watch) struct LastNotified {
 impl LastNotified {
     pub(in crate::watch) fn of(mailbox: &Mailbox) -> Self {
         let path = mailbox.lock_file("told");
-        Self { at: path.metadata().and_then(|m| m.modified()).ok(), path }
+        Self { at: disk::metadata(&path).and_then(|m| m.modified()).ok(), path }
     }
 
     /// Whether a file came after the last notification before this watcher started.
     pub(in crate::watch) fn is_news(&self, path: &Path) -> bool {
         let Some(at) = self.at else { return true };
         // The time of the inode change: `mv` keeps the modification time.
-        let changed = path.symlink_metadata().ok().and_then(|m| {
+        let changed = disk::metadata(path).ok().and_then(|m| {
             Some(SystemTime::UNIX_EPOCH + Duration::new(u64::try_from(m.ctime()).ok()?, u32::try_from(m.ctime_nsec()).ok()?))
         });
         changed.is_some_and(|changed| changed > at)

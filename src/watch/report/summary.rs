@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::disk;
 use crate::error::Result;
 use crate::mailbox::{Folder, Mailbox, list, presence};
 use crate::run::money::costs;
@@ -120,7 +121,7 @@ pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
             add(status::standing_of(mailbox, folder, &round)?, 1);
         }
     }
-    let written = |path: std::path::PathBuf| path.symlink_metadata().and_then(|m| m.modified()).ok();
+    let written = |path: std::path::PathBuf| disk::metadata(&path).and_then(|m| m.modified()).ok();
     let oldest = pending.iter().filter_map(|w| written(mailbox.document(Folder::Pending, w))).min();
     let oldest = oldest.map(|at| time::to_the_millisecond(Time::from(at)));
     let limit = config.limits.day_cost;

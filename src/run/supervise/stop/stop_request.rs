@@ -95,7 +95,7 @@ pub fn read(folder: &Path) -> Result<Option<Stop>> {
 
 /// Writes a request if there is none, so that the hooks end the turn.
 pub fn ensure(folder: &Path, by: &str) -> Result<()> {
-    if path(folder).exists() {
+    if disk::exists(path(folder)) {
         return Ok(());
     }
     let stop = Stop { at: time::now(), by: by.into(), grace: None, report: false, now: false };

@@ -1,6 +1,5 @@
 //! What the doctor looks at, and what it has found so far.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,7 +98,7 @@ pub(super) fn edit(path: &Path) -> String {
 
 /// The paths of a folder, in order; empty where it cannot be read.
 pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let mut paths: Vec<_> = disk::entries(folder).into_iter().flatten().flatten().map(|e| e.path).collect();
     paths.sort();
     paths
 }
@@ -111,7 +110,7 @@ pub(super) fn name(path: &Path) -> String {
 
 /// The time since a file was changed.
 pub(super) fn age(path: &Path) -> Duration {
-    path.symlink_metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
+    disk::metadata(path).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
 }
 
 /// An error as the text of a problem.

@@ -15,14 +15,14 @@ use crate::surface::askbox::doctor::leftovers;
 /// Checks the mailbox folder by folder.
 pub(super) fn look(checkup: &mut Checkup) {
     let root = checkup.root.clone();
-    if root.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
         return;
     }
     folder(checkup, &root, true);
     leftovers::look(checkup, &root, 0);
     for kind in Folder::ALL {
         let path = root.join(kind.name());
-        if path.symlink_metadata().is_ok() && folder(checkup, &path, false) {
+        if disk::exists(&path) && folder(checkup, &path, false) {
             let depth = match kind {
                 Folder::Runs => 3,
                 Folder::Awaits => 1,
@@ -40,7 +40,7 @@ pub(super) fn look(checkup: &mut Checkup) {
 
 /// Checks a folder of the mailbox; returns whether its files can be checked.
 fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
-    let Ok(meta) = path.symlink_metadata() else { return false };
+    let Ok(meta) = disk::metadata(path) else { return false };
     let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
     let mode = meta.permissions().mode() & 0o777;
     // The check is the programs' own; each of its errors gets a command.
@@ -85,7 +85,7 @@ fn chown(path: &Path) -> String {
 
 /// Checks a file's type; returns whether its content can be checked.
 fn file(checkup: &mut Checkup, path: &Path) -> bool {
-    let Ok(meta) = path.symlink_metadata() else { return false };
+    let Ok(meta) = disk::metadata(path) else { return false };
     let shown = checkup.shown(path);
     if meta.is_symlink() {
         let target = fs::read_link(path).unwrap_or_default();
@@ -160,7 +160,7 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
         if parent.starts_with('.') {
             continue;
         }
-        let Ok(meta) = path.symlink_metadata() else { continue };
+        let Ok(meta) = disk::metadata(&path) else { continue };
         if meta.is_file() || (meta.is_dir() && parent.parse::<WorkflowId>().is_err()) {
             stray(checkup, &path, "folder of a workflow");
             continue;

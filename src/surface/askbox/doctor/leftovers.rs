@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::TEMPORARY_PREFIX;
+use crate::disk::{self, TEMPORARY_PREFIX};
 use crate::id::RoundId;
 use crate::mailbox::read_question;
 use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
@@ -12,7 +12,7 @@ use crate::time;
 pub(super) fn look(checkup: &mut Checkup, folder: &Path, depth: usize) {
     for path in entries(folder) {
         let name = name(&path);
-        let Ok(meta) = path.symlink_metadata() else { continue };
+        let Ok(meta) = disk::metadata(&path) else { continue };
         if meta.is_dir() && depth > 0 {
             look(checkup, &path, depth - 1);
         }

@@ -37,7 +37,7 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     waiting(checkup, id, &question);
     if let Some(path) = &question.checkpoint
         && let Some(error) = checkpoint_problem(path, id)
-        && !mailbox.document(Folder::Checkpoints, id).exists()
+        && !disk::exists(mailbox.document(Folder::Checkpoints, id))
     {
         let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
         checkup.report("checkpoint", id.as_str(), format!("the relaunched agent will not find its state: {error}"), mend);

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::config;
+use crate::disk;
 use crate::error::Result;
 use crate::mailbox::{Mailbox, presence};
 use crate::surface::args::askbox_args::Doctor;
@@ -52,7 +53,7 @@ fn words(report: &Report, root: &Path) -> String {
         report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
     let mut out = columns::table(["IN FORCE", "VALUE", "FROM"], &rows);
     out.push('\n');
-    if !root.exists() {
+    if !disk::exists(root) {
         out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
     } else if report.watcher {
         out.push_str("A watcher is running.\n");

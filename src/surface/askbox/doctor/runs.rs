@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::disk;
 use crate::error::Error;
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox, read_question};
@@ -19,7 +20,7 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
     };
     if folder == Folder::Closed {
         let runs = mailbox.runs_of(round);
-        if runs.symlink_metadata().is_err() {
+        if !disk::exists(&runs) {
             let said = "the round is closed but has no folder in runs/, so it is not found among its workflow's rounds";
             checkup.report("unlisted", checkup.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
         }

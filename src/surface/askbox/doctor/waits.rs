@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::chain::outcome::{self, OwnState};
+use crate::disk;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::{Await, End, Join};
 use crate::mailbox::documents::closing::Closed;
@@ -81,7 +82,7 @@ fn waited_for(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> 
 
 /// Reports a parent that could be resumed, because its children have ended, but was not.
 fn unwoken(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId, waits: &[Await]) {
-    let open = [Folder::Pending, Folder::Answered].iter().any(|f| mailbox.document(*f, parent).exists())
+    let open = [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, parent)))
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *parent));
     if open || waits.is_empty() || waits.iter().any(|w| awaits::is_held(mailbox, parent, &w.child).unwrap_or(true)) {
         return;

@@ -1,0 +1,166 @@
+//! A folder below which no symbolic link is followed: an opened mailbox.
+//!
+//! The functions of this room take plain paths. A path below an opened root is looked up from the root's descriptor, and the lookup fails at
+//! the first symbolic link, whenever somebody put it there. So nothing outside of the root is read or changed, and a root that is
+//! moved while a program runs stays the same folder for this program. A path outside of all roots is looked up as usual.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::disk::trust::{check_trust, no_mailbox, user};
+use crate::error::{Error, IoContext, Result};
+
+/// The roots that this process has open, one for each path.
+static ROOTS: RwLock<Vec<Arc<Root>>> = RwLock::new(Vec::new());
+
+/// An opened root. It counts until another root is opened by the same path, or the process ends.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+    folder: OwnedFd,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+/// How many of the subfolders that were asked for exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subfolders {
+    /// None.
+    None,
+    /// Some.
+    Some,
+    /// All.
+    All,
+}
+
+impl Root {
+    /// Opens a folder of this user that is no symbolic link and that no other user may write to.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it does not exist, [`Error::Failed`] if it is not to be trusted.
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Err(no_mailbox(path)),
+            other => other.map_err(io::Error::from).io("look at", path)?,
+        };
+        let meta = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
+        check_trust(path, &meta, user())?;
+        let root = Arc::new(Self { path: path.to_path_buf(), folder, id: (meta.st_dev, meta.st_ino) });
+        let mut roots = ROOTS.write().unwrap_or_else(PoisonError::into_inner);
+        roots.retain(|other| other.path != path && (Arc::strong_count(other) > 1 || other.is_in_place()));
+        roots.push(Arc::clone(&root));
+        Ok(root)
+    }
+
+    /// The path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Checks that its subfolders of these names are folders of this user, too. Returns how many exist.
+    pub fn check_subfolders(&self, names: impl IntoIterator<Item = &'static str>) -> Result<Subfolders> {
+        let (mut found, mut missing, me) = (false, false, user());
+        for name in names {
+            match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => missing = true,
+                Err(e) => return Err(io::Error::from(e)).io("look at", self.path.join(name)),
+                Ok(meta) => {
+                    check_trust(&self.path.join(name), &meta, me)?;
+                    found = true;
+                }
+            }
+        }
+        Ok(match (found, missing) {
+            (false, _) => Subfolders::None,
+            (true, true) => Subfolders::Some,
+            (true, false) => Subfolders::All,
+        })
+    }
+
+    /// Whether its path still leads to it.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        rustix::fs::lstat(&self.path).is_ok_and(|meta| (meta.st_dev, meta.st_ino) == self.id)
+    }
+
+    /// Fails if its path does not lead to it any more.
+    pub fn check_in_place(&self) -> Result<()> {
+        if self.is_in_place() {
+            return Ok(());
+        }
+        let shown = self.path.display();
+        Err(match rustix::fs::lstat(&self.path) {
+            Err(_) => Error::not_found(
+                format!("the mailbox {shown} is gone: it was moved, removed or unmounted while this program ran"),
+                "bring it back, or name its new place with --mailbox DIR, and repeat the command",
+            ),
+            Ok(_) => Error::conflict(
+                format!("another folder took the place of the mailbox {shown} while this program ran"),
+                "repeat the command if that folder is the mailbox now",
+            ),
+        })
+    }
+
+    /// Opens what lies at `below`, a path without `..`; fails at a symbolic link.
+    fn open_below(&self, below: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::io::retry_on_intr(|| rustix::fs::openat2(&self.folder, below, flags, mode, resolve)) {
+            // Linux before 5.6, and sandboxes that do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => self.walk(below, flags, mode),
+            other => other,
+        }
+    }
+
+    /// [`Self::open_below`], one folder after the other.
+    fn walk(&self, below: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+        let mut folder: Option<OwnedFd> = None;
+        let mut names = below.components().peekable();
+        loop {
+            let name: &Path = match names.next() {
+                Some(Component::Normal(name)) => name.as_ref(),
+                Some(Component::CurDir) => Path::new("."),
+                _ => return Err(Errno::XDEV),
+            };
+            let above = folder.as_ref().map_or(self.folder.as_fd(), AsFd::as_fd);
+            if names.peek().is_none() {
+                return rustix::io::retry_on_intr(|| rustix::fs::openat(above, name, flags | OFlags::NOFOLLOW, mode));
+            }
+            let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            folder = Some(rustix::fs::openat(above, name, through, Mode::empty())?);
+        }
+    }
+}
+
+/// The innermost open root around a path, and the path below it.
+fn root_of(path: &Path) -> Option<(Arc<Root>, &Path)> {
+    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
+    let around = roots.iter().filter(|root| path.starts_with(&root.path));
+    let root = around.max_by_key(|root| root.path.as_os_str().len())?;
+    let below = path.strip_prefix(&root.path).ok()?;
+    Some((Arc::clone(root), below))
+}
+
+/// Whether the path is that of an open root.
+pub(super) fn is_root(path: &Path) -> bool {
+    root_of(path).is_some_and(|(_, below)| below.as_os_str().is_empty())
+}
+
+/// Opens a path; a new file gets this mode.
+pub(super) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC;
+    let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(mode) } else { Mode::empty() };
+    Ok(match root_of(path) {
+        Some((root, below)) => root.open_below(below, flags, mode)?,
+        None => rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, mode))?,
+    }
+    .into())
+}
