@@ -37,18 +37,23 @@ pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>)
 ///
 /// # Errors
 /// [`Error::NotFound`] where no run was stopped. `stop_one` reports a workflow without a live run as [`Error::NotFound`] or
-/// [`Error::Conflict`]; any other error ends the walk.
+/// [`Error::Conflict`], and one that does not end in time as [`Error::Waiting`], which is returned after the walk. Any other error
+/// ends the walk.
 pub fn stop(mailbox: &Mailbox, root: &WorkflowId, mut stop_one: impl FnMut(&WorkflowId) -> Result<()>) -> Result<()> {
     let members = lineage::members(mailbox, root)?;
     ignore_stopped_children(mailbox, &members)?;
-    let mut stopped = 0;
+    let (mut stopped, mut hanging) = (0, None);
     // Parents first: a parent that is stopped starts no more children.
     for member in &members {
         match stop_one(member) {
             Ok(()) => stopped += 1,
             Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+            Err(e @ Error::Waiting { .. }) => hanging = Some(e),
             Err(e) => return Err(e),
         }
+    }
+    if let Some(hanging) = hanging {
+        return Err(hanging);
     }
     if stopped == 0 {
         return Err(Error::not_found(format!("no run at or below {root} is live"), format!("see where it stands: relaunch status {root}")));

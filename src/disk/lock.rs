@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use rustix::fs::OFlags;
 
+use crate::disk::lock_holder::lock_holder;
 use crate::disk::look::metadata;
 use crate::disk::root::open_with;
 use crate::disk::unsynced::open_append;
@@ -28,27 +29,22 @@ pub struct Lock {
 impl Lock {
     /// Waits for the lock, [`LOCK_PATIENCE`] at most.
     pub fn acquire(path: &Path) -> Result<Self> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
-        let mut pause = Duration::from_micros(200);
-        loop {
-            if let Some(lock) = Self::try_acquire(path)? {
-                return Ok(lock);
-            }
-            if Instant::now() >= deadline {
-                return Err(Error::failed(
-                    format!("{} stayed locked for {}", path.display(), crate::time::human(LOCK_PATIENCE)),
-                    format!("see who holds it with: fuser {}", crate::text::shell_quote(&path.display().to_string())),
-                ));
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
+        retry(LOCK_PATIENCE, || Self::try_acquire(path))?.ok_or_else(|| stayed_locked(path))
+    }
+
+    /// [`acquire`](Self::acquire) of a lock that several processes may hold at once.
+    pub fn acquire_shared(path: &Path) -> Result<Self> {
+        retry(LOCK_PATIENCE, || Self::lock_with(path, FileExt::try_lock_shared))?.ok_or_else(|| stayed_locked(path))
     }
 
     /// Takes the lock; `None` if another process holds it.
     pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+        Self::lock_with(path, FileExt::try_lock_exclusive)
+    }
+
+    fn lock_with(path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Option<Self>> {
         let file = open_append(path)?;
-        match file.try_lock_exclusive() {
+        match try_lock(&file) {
             Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
             Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
             Err(e) => Err(e).io("lock", path),
@@ -66,6 +62,11 @@ impl Lock {
             Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
             Err(e) => Err(e).io("lock", path),
         }
+    }
+
+    /// Waits until no process holds the lock, at most for `limit`. Returns whether it is free.
+    pub fn is_free_within(path: &Path, limit: Duration) -> Result<bool> {
+        Ok(retry(limit, || Ok((!Self::is_held(path)?).then_some(())))?.is_some())
     }
 
     /// Blocks until no process holds the lock, without polling. Call it on a thread of its own.
@@ -99,6 +100,34 @@ impl Lock {
 
 fn open_existing(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0)
+}
+
+/// Tries until there is a result, at most for `limit`.
+fn retry<T>(limit: Duration, attempt: impl Fn() -> Result<Option<T>>) -> Result<Option<T>> {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        let result = attempt()?;
+        if result.is_some() || Instant::now() >= deadline {
+            return Ok(result);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+fn stayed_locked(path: &Path) -> Error {
+    let (shown, patience) = (path.display(), crate::time::human(LOCK_PATIENCE));
+    let Some(holder) = lock_holder(path) else {
+        let hint = format!("see who holds it with: fuser {}", crate::text::shell_quote(&shown.to_string()));
+        return Error::failed(format!("{shown} stayed locked for {patience}"), hint);
+    };
+    let pid = holder.pid;
+    let hint = match holder.is_stopped {
+        true => format!("continue it with: kill -CONT {pid}, or end it with: kill -KILL {pid}, and repeat the command"),
+        false => format!("repeat the command; if that process hangs, end it with: kill -KILL {pid}"),
+    };
+    Error::failed(format!("{shown} stayed locked for {patience} by {holder}"), hint)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::disk;
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::gc::open::Open;
 use crate::gc::pass::Gc;
 use crate::gc::policy::{Policy, Report};
@@ -31,8 +31,15 @@ pub fn run(mailbox: &Mailbox, policy: Policy) -> Result<Report> {
     if let Some(keep) = policy.keep {
         gc.before = chrono::TimeDelta::from_std(keep).ok().and_then(|k| time::now().checked_sub_signed(k)).unwrap_or(Time::MIN_UTC);
         gc.open = Open::of(mailbox)?;
+        let mut waits_for_locks = true;
         for (workflow, rounds) in gc.old_rounds()? {
-            if let Err(e) = gc.prune(&workflow, rounds) {
+            let pruned = match waits_for_locks || !mailbox.is_locked(&workflow)? {
+                true => gc.prune(&workflow, rounds),
+                false => Err(Error::failed("another process holds its lock", "the next gc takes it")),
+            };
+            if let Err(e) = pruned {
+                // Many workflows share a lock. A process that hangs while it holds one is waited for once.
+                waits_for_locks &= !mailbox.is_locked(&workflow)?;
                 gc.left(workflow.as_str(), &e);
             }
         }

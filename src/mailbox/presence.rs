@@ -1,12 +1,11 @@
 //! Whether a watcher watches the mailbox: all watchers share one `flock`, which the system releases when a process ends.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fs2::FileExt;
 
-use crate::disk;
+use crate::disk::{self, Lock};
 use crate::error::{IoContext, Result};
 use crate::mailbox::Mailbox;
 
@@ -14,7 +13,7 @@ use crate::mailbox::Mailbox;
 #[derive(Debug)]
 #[must_use = "the watcher counts as gone when this is dropped"]
 pub struct Presence {
-    _file: File,
+    _lock: Lock,
 }
 
 fn path(mailbox: &Mailbox) -> PathBuf {
@@ -23,11 +22,8 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 
 /// Announces a watcher.
 pub fn announce(mailbox: &Mailbox) -> Result<Presence> {
-    let path = path(mailbox);
-    let file = disk::open_append(&path)?;
     // Waits only while another process checks the lock, which takes microseconds.
-    FileExt::lock_shared(&file).io("lock", &path)?;
-    Ok(Presence { _file: file })
+    Ok(Presence { _lock: Lock::acquire_shared(&path(mailbox))? })
 }
 
 /// Whether a watcher is present. Changes nothing.

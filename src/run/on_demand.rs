@@ -1,7 +1,7 @@
 //! What a person asks of one workflow's run: run it now, or stop it.
 
 use crate::config::Config;
-use crate::disk::Lock;
+use crate::disk::LockHolder;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
@@ -12,6 +12,7 @@ use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::stop::stop_request;
 use crate::run::supervise::stop::stop_request::Stop;
+use crate::run::supervise::stop::wait_for_end;
 use crate::run::view::status::{self, Standing};
 
 /// What is to be done to run a workflow now.
@@ -48,15 +49,23 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow)?).into()))
 }
 
-/// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once; only for
-/// that is the configuration loaded. Returns the run as it ended.
+/// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once. A supervisor
+/// that a signal has stopped is continued, and `continued` is called. Returns the run as it ended.
 ///
 /// # Errors
-/// [`Error::NotFound`] where there is nothing to stop.
-pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, request: &Stop, config: impl FnOnce() -> Result<Config>) -> Result<Run> {
+/// [`Error::NotFound`] where there is nothing to stop, [`Error::Waiting`] where the run does not end in time.
+pub fn stop(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    request: &Stop,
+    config: impl FnOnce() -> Result<Config>,
+    continued: impl Fn(&LockHolder),
+) -> Result<Run> {
     match stop_request::send(mailbox, workflow, request) {
         Ok(run) => {
-            Lock::wait_until_free(&record::lock_path(mailbox, &run.round()))?;
+            // A configuration that is broken now must not keep a run from being stopped.
+            let grace = config().unwrap_or_default().limits.grace.0;
+            wait_for_end::wait(mailbox, &run, wait_for_end::limit(request, grace), continued)?;
             record::read(mailbox, &run.round(), run.attempt)
         }
         Err(not_live @ Error::NotFound { .. }) => {

@@ -10,4 +10,5 @@ mod crashes;
 mod file_size_limit;
 mod full_disk;
 mod killed_at_every_syscall;
+mod stopped_processes;
 mod storm;

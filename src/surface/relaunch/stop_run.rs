@@ -2,6 +2,7 @@
 
 use crate::agent::events::EventKind;
 use crate::chain::whole_tree;
+use crate::disk::LockHolder;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
@@ -33,7 +34,8 @@ pub fn stop_tree(mailbox: &Mailbox, root: &WorkflowId, flags: Flags<'_>, json: b
 pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
     let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now };
-    let run = on_demand::stop(mailbox, workflow, &request, || Ok(config::load()?.config))?;
+    let continued = |supervisor: &LockHolder| program::warn(&format!("{workflow} was supervised by {supervisor}; it is continued"));
+    let run = on_demand::stop(mailbox, workflow, &request, || Ok(config::load()?.config), continued)?;
     if json {
         print_last_event(mailbox, &run)?;
     } else {
