@@ -3,14 +3,15 @@
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::lineage::{self, Family};
 use crate::mailbox::transitions::withdraw;
-use crate::mailbox::{Mailbox, awaits, lineage, workflows};
+use crate::mailbox::{Mailbox, awaits, workflows};
 use crate::time;
 
 /// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.
 /// Returns the workflows whose question was withdrawn.
 pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>) -> Result<Vec<WorkflowId>> {
-    let members = lineage::members(mailbox, root)?;
+    let members = Family::with_open_questions(mailbox)?.members(root)?;
     // Parents first: once a parent has no awaits, no child that ends can wake it.
     for member in &members {
         let lock = mailbox.lock(member)?;

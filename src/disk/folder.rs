@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::disk::place::{Place, parent, sync_folder};
+use crate::disk::place::{OpenFolder, Place, parent, sync_folder};
 use crate::disk::root::{is_root, open_with};
 use crate::error::{Error, IoContext, Result};
 
@@ -55,6 +55,12 @@ pub fn sync_names(path: &Path) -> Result<()> {
 /// Makes the names in a folder and in the folders above it durable, up to `last` (included).
 pub fn sync_names_up_to(folder: &Path, last: &Path) -> Result<()> {
     folder.ancestors().take_while(|f| f.starts_with(last)).try_for_each(sync_folder)
+}
+
+/// Makes everything durable that was written to the filesystem of a folder. One call for any number of folders.
+pub fn sync_filesystem(folder: &Path) -> Result<()> {
+    let open = OpenFolder::open(folder).io("open", folder)?;
+    rustix::fs::syncfs(open.file()).map_err(io::Error::from).io("sync the filesystem of", folder)
 }
 
 /// [`create_folder`] without a sync, for at most three missing levels. For folders whose loss costs nothing.

@@ -42,7 +42,7 @@ mod trust;
 mod unsynced;
 mod write;
 
-pub use folder::{create_folder, create_folder_in, open_folder, sync_names, sync_names_up_to, touch_folder};
+pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use lock_holder::{LockHolder, lock_holder};
 pub use look::{Entry, entries, exists, metadata};

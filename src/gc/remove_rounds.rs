@@ -1,11 +1,13 @@
 //! The removal of rounds and workflows. After each step a round either is there or is not.
 
+use std::collections::BTreeSet;
+
 use crate::disk::{self, Lock, TEMPORARY_PREFIX};
 use crate::error::{Error, Result};
 use crate::gc::open;
 use crate::gc::pass::{Gc, gone, named};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::{Folder, WorkflowLock, list};
+use crate::mailbox::{Folder, WorkflowLock, children, lineage, list, read_question};
 use crate::run::claim;
 use crate::run::money::costs;
 
@@ -74,8 +76,13 @@ impl Gc<'_> {
         // A process that begins to wait meanwhile checks that the file of this name is still the one that it locked.
         let waiter = claim::waiter_path(self.mailbox, workflow);
         let held = if disk::exists(&waiter) { Lock::try_acquire(&waiter)? } else { None };
-        let known = |depth: usize, name: &str, is_folder: bool| {
-            depth == 0 && !is_folder && (name == "result.txt" || (name == "waiter" && held.is_some()))
+        // Children that exist keep the folder: by their names they are found.
+        let gone: BTreeSet<_> =
+            children::noted(self.mailbox, workflow).into_iter().filter(|c| !lineage::kin(self.mailbox, c).is_known).collect();
+        let known = |depth: usize, name: &str, is_folder: bool| match depth {
+            0 if is_folder => name == children::CHILDREN,
+            0 => name == "result.txt" || (name == "waiter" && held.is_some()),
+            _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
         };
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
@@ -92,6 +99,7 @@ impl Gc<'_> {
         if self.hold(&round)?.is_none() {
             return Err(Error::conflict("its run is still live", "the next gc takes it"));
         }
+        let kin = lineage::kin(self.mailbox, workflow);
         let mut aside = Vec::new();
         for folder in [Folder::Checkpoints, Folder::Workflows] {
             let (path, to) = (self.mailbox.document(folder, workflow), gone(self.mailbox, folder, &workflow.file_name()));
@@ -103,10 +111,13 @@ impl Gc<'_> {
         if open::is_open(self.mailbox, workflow)? {
             return aside.iter().try_for_each(|(_, path, to)| disk::set_aside(to, path).map(drop));
         }
+        let document = read_question::document(&self.mailbox.round(Folder::Closed, &round)).ok();
+        let parents: BTreeSet<_> = kin.parent.into_iter().chain(document.and_then(|d| d.typed.parent)).collect();
         for (folder, _, to) in &aside {
             disk::untouch(to)?;
             self.report.checkpoints += u64::from(*folder == Folder::Checkpoints);
         }
+        parents.iter().try_for_each(|parent| children::forget(self.mailbox, parent, workflow))?;
         self.remove_round(&lock, &round)?;
         self.report.workflows += 1;
         Ok(())

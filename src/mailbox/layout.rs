@@ -7,6 +7,9 @@ use crate::disk::{self, Lock, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 
+/// The empty file in `locks/` which says that every child is among its parent's names: see [`crate::mailbox::lineage`].
+pub(super) const CHILDREN_ARE_NOTED: &str = "children";
+
 /// The folders of a mailbox. The first five are the states of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Folder {
@@ -106,10 +109,12 @@ impl Mailbox {
                 ));
             }
             Subfolders::Some => {
+                let is_new = mailbox.has_no_records();
                 for folder in Folder::ALL {
                     // Another program made the mailbox with fewer folders. A mailbox that cannot be written can still be read.
                     drop(disk::create_folder_in(&mailbox.folder(folder)));
                 }
+                mailbox.note_no_children(is_new);
                 mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
             }
         }
@@ -131,12 +136,27 @@ impl Mailbox {
         let found = root.check_subfolders(Folder::ALL.map(Folder::name))?;
         let mailbox = Self { root };
         if found != Subfolders::All {
+            let is_new = mailbox.has_no_records();
             Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&mailbox.folder(folder)))?;
+            mailbox.note_no_children(is_new);
             // Another process may have made a folder meanwhile.
             mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
         }
         mailbox.make_durable()?;
         Ok(mailbox)
+    }
+
+    /// Whether no record of a workflow and no open question can exist, because their folders do not.
+    fn has_no_records(&self) -> bool {
+        [Folder::Workflows, Folder::Pending, Folder::Answered, Folder::Running].iter().all(|f| !disk::exists(self.folder(*f)))
+    }
+
+    /// In a new mailbox no child can be missing among its parent's names.
+    fn note_no_children(&self, is_new: bool) {
+        if is_new {
+            // If the mark cannot be made, the first program that needs it looks at every record, of which there are few.
+            let _ = disk::touch(&self.lock_file(CHILDREN_ARE_NOTED));
+        }
     }
 
     /// Syncs the names of the mailbox's folders. Another program may have made them without syncing, and a power cut would remove them

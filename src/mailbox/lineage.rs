@@ -1,11 +1,16 @@
-//! Parents and children of workflows, read from the workflows' records, the open questions and the awaits.
+//! Parents and children of workflows.
+//!
+//! A workflow's parent is what its record says; before its first run, what its open question says; before that, who waits for it. A
+//! parent's children are found by their names (`children`), and each child's own documents are asked. So the cost of a tree grows with
+//! its members, not with the mailbox.
 
+use crate::disk;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{awaits, list, read_question, workflows};
+use crate::mailbox::layout::{CHILDREN_ARE_NOTED, Folder, Mailbox};
+use crate::mailbox::{awaits, children, list, read_question, workflows};
 use crate::time::Time;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The longest line of ancestors that is followed. Damaged records may name each other as parents.
 const LONGEST: usize = 10_000;
@@ -17,9 +22,9 @@ pub fn parent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Workflo
 
 /// The ancestors of a workflow, its parent first.
 pub fn ancestors(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let (mut line, mut at) = (Vec::new(), workflow.clone());
+    let (mut line, mut seen, mut at) = (Vec::new(), HashSet::new(), workflow.clone());
     while let Some(above) = parent(mailbox, &at)? {
-        if above == *workflow || line.contains(&above) || line.len() >= LONGEST {
+        if above == *workflow || line.len() >= LONGEST || !seen.insert(above.clone()) {
             break;
         }
         line.push(above.clone());
@@ -33,74 +38,149 @@ pub fn root(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<WorkflowId> {
     Ok(ancestors(mailbox, workflow)?.pop().unwrap_or_else(|| workflow.clone()))
 }
 
-/// The place of a workflow among the others.
+/// What a workflow's own documents say of its place among the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kin {
     /// The workflow in whose run it began.
     pub parent: Option<WorkflowId>,
     /// When it began, if known.
     pub born: Option<Time>,
-    /// Whether it has a round that is not closed, or waits for another workflow.
-    pub open: bool,
+    /// Whether it has a record or an open question.
+    pub is_known: bool,
 }
 
-/// All workflows that have a record, an open round or an await. Reads all records, so it is too slow for every launch. A record that
-/// cannot be read counts as one without a parent. A workflow whose question was withdrawn before it ever ran is not included.
-pub fn known(mailbox: &Mailbox) -> Result<BTreeMap<WorkflowId, Kin>> {
-    let mut known: BTreeMap<WorkflowId, Kin> = BTreeMap::new();
-    for id in list::workflows(mailbox, Folder::Workflows)? {
-        let record = workflows::read(mailbox, &id).ok().flatten().map(|d| d.typed);
-        let kin = record.map(|r| Kin { parent: r.parent, born: r.created, open: false });
-        known.insert(id, kin.unwrap_or_default());
+/// Reads a workflow's record and, where that leaves something open, its open question. A document that cannot be read says nothing.
+#[must_use]
+pub fn kin(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
+    let mut kin = Kin::default();
+    match workflows::read(mailbox, workflow) {
+        Ok(None) => {}
+        Ok(Some(record)) => kin = Kin { parent: record.typed.parent, born: record.typed.created, is_known: true },
+        Err(_) => kin.is_known = true,
     }
     for folder in [Folder::Pending, Folder::Answered] {
-        for id in list::workflows(mailbox, folder)? {
-            let kin = known.entry(id.clone()).or_default();
-            kin.open = true;
-            if (kin.parent.is_none() || kin.born.is_none())
-                && let Ok(document) = read_question::document(&mailbox.document(folder, &id))
-            {
+        if kin.parent.is_some() && kin.born.is_some() {
+            break;
+        }
+        match read_question::document(&mailbox.document(folder, workflow)) {
+            Ok(document) => {
+                kin.is_known = true;
                 kin.born = kin.born.or(document.typed.asked_at());
                 kin.parent = kin.parent.take().or(document.typed.parent);
             }
+            Err(e) => kin.is_known |= !e.is_missing_file(),
         }
     }
-    for folder in [Folder::Running, Folder::Parked] {
-        for round in list::round_names(mailbox, folder) {
-            known.entry(round.workflow).or_default().open = true;
-        }
-    }
-    for parent in awaits::parents(mailbox)? {
-        for child in awaits::children(mailbox, &parent)? {
-            known.entry(child).or_default().parent.get_or_insert_with(|| parent.clone());
-        }
-        known.entry(parent).or_default().open = true;
-    }
-    Ok(known)
+    kin
 }
 
-/// The children of each workflow.
-#[must_use]
-pub fn children(known: &BTreeMap<WorkflowId, Kin>) -> BTreeMap<&WorkflowId, Vec<&WorkflowId>> {
-    let mut children: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for (child, kin) in known {
-        if let Some(parent) = &kin.parent {
-            children.entry(parent).or_default().push(child);
-        }
-    }
-    children
+/// Children by their parents, as documents say it.
+type Links = BTreeMap<WorkflowId, BTreeSet<WorkflowId>>;
+
+/// A way from parents to their children.
+#[derive(Debug)]
+pub struct Family<'a> {
+    mailbox: &'a Mailbox,
+    /// Children that may be missing among their parents' names.
+    unnoted: Links,
 }
 
-/// A workflow and all its descendants, parents before their children. Reads all records, as [`known`] does.
+impl<'a> Family<'a> {
+    /// By the names of the children. In a mailbox from before these names, all of them are made first.
+    pub fn of(mailbox: &'a Mailbox) -> Result<Self> {
+        Ok(Self { mailbox, unnoted: make_names(mailbox)? })
+    }
+
+    /// The same, and reads every open question: one that was written by hand may not be among the names yet.
+    pub fn with_open_questions(mailbox: &'a Mailbox) -> Result<Self> {
+        let mut family = Self::of(mailbox)?;
+        for (parent, children) in of_open_questions(mailbox)? {
+            family.unnoted.entry(parent).or_default().extend(children);
+        }
+        Ok(family)
+    }
+
+    /// The children of a workflow, the oldest first.
+    pub fn children(&self, parent: &WorkflowId) -> Result<Vec<WorkflowId>> {
+        let mailbox = self.mailbox;
+        let awaited: BTreeSet<WorkflowId> = awaits::children(mailbox, parent)?.into_iter().collect();
+        let mut names = awaited.clone();
+        names.extend(children::noted(mailbox, parent));
+        names.extend(self.unnoted.get(parent).into_iter().flatten().cloned());
+        let mut children = Vec::new();
+        for child in names {
+            let kin = kin(mailbox, &child);
+            if kin.parent.as_ref().map_or_else(|| awaited.contains(&child), |is| is == parent) {
+                children.push((kin.born, child));
+            }
+        }
+        children.sort_unstable();
+        Ok(children.into_iter().map(|(_, child)| child).collect())
+    }
+
+    /// A workflow and all its descendants, parents before their children.
+    pub fn members(&self, root: &WorkflowId) -> Result<Vec<WorkflowId>> {
+        let (mut found, mut seen) = (vec![root.clone()], HashSet::from([root.clone()]));
+        let mut next = 0;
+        while let Some(at) = found.get(next) {
+            let below = self.children(at)?;
+            found.extend(below.into_iter().filter(|child| seen.insert(child.clone())));
+            next += 1;
+        }
+        Ok(found)
+    }
+}
+
+/// A workflow and all its descendants, parents before their children.
 pub fn members(mailbox: &Mailbox, root: &WorkflowId) -> Result<Vec<WorkflowId>> {
-    let known = known(mailbox)?;
-    let children = children(&known);
-    let (mut found, mut seen) = (vec![root.clone()], BTreeSet::from([root]));
-    let mut next = 0;
-    while let Some(at) = found.get(next) {
-        let below: Vec<_> = children.get(at).into_iter().flatten().copied().filter(|c| seen.insert(c)).cloned().collect();
-        found.extend(below);
-        next += 1;
+    Family::of(mailbox)?.members(root)
+}
+
+/// Makes the names of all children, once for each mailbox; then `locks/children` exists. Returns the children that may still be
+/// without a name: none, unless this call had to look for them.
+pub fn make_names(mailbox: &Mailbox) -> Result<Links> {
+    let mark = mailbox.lock_file(CHILDREN_ARE_NOTED);
+    if disk::exists(&mark) {
+        return Ok(Links::new());
     }
-    Ok(found)
+    let mut links = of_open_questions(mailbox)?;
+    for child in list::workflows(mailbox, Folder::Workflows)? {
+        // A record that cannot be read names no parent.
+        if let Ok(Some(parent)) = parent(mailbox, &child) {
+            links.entry(parent).or_default().insert(child);
+        }
+    }
+    let note = || {
+        links.iter().flat_map(|(parent, below)| below.iter().map(move |child| (parent, child))).try_for_each(|(parent, child)| {
+            if children::is_noted(mailbox, parent, child) { Ok(()) } else { children::note(mailbox, parent, child) }
+        })?;
+        disk::sync_filesystem(&mailbox.folder(Folder::Runs))?;
+        disk::touch(&mark)
+    };
+    // A mailbox that cannot be written can still be read; the next program tries again.
+    let _ = note();
+    Ok(links)
+}
+
+/// The parents that pending, answered and claimed questions name.
+fn of_open_questions(mailbox: &Mailbox) -> Result<Links> {
+    let mut links = Links::new();
+    let mut add = |child: WorkflowId, path: std::path::PathBuf| {
+        if let Ok(document) = read_question::document(&path)
+            && let Some(parent) = document.typed.parent
+        {
+            links.entry(parent).or_default().insert(child);
+        }
+    };
+    for folder in [Folder::Pending, Folder::Answered] {
+        for child in list::workflows(mailbox, folder)? {
+            let path = mailbox.document(folder, &child);
+            add(child, path);
+        }
+    }
+    for round in list::round_names(mailbox, Folder::Running) {
+        let path = mailbox.round(Folder::Running, &round);
+        add(round.workflow, path);
+    }
+    Ok(links)
 }

@@ -33,12 +33,14 @@
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
-//! | [`awaits`], [`lineage`] | workflows that wait for others; parents and children |
+//! | [`awaits`] | workflows that wait for others |
+//! | [`lineage`], [`children`] | parents and children; the names by which a parent's children are found |
 //! | `presence` | whether a watcher is present |
 
 pub mod audit;
 pub mod awaits;
 pub mod checkpoints;
+pub mod children;
 pub mod documents;
 pub mod layout;
 pub mod lineage;

@@ -4,6 +4,7 @@ use crate::disk;
 use crate::document::Document;
 use crate::error::Result;
 use crate::id::WorkflowId;
+use crate::mailbox::children;
 use crate::mailbox::documents::workflow::{MAX_WORKFLOW, Workflow};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 
@@ -16,7 +17,7 @@ pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<
     }
 }
 
-/// Changes a workflow's record, or makes one.
+/// Changes a workflow's record, or makes one. Before the record names a parent, the workflow is durably among its children.
 pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut Workflow)) -> Result<Workflow> {
     let mut document = match read(mailbox, lock.workflow())? {
         Some(document) => document,
@@ -40,6 +41,9 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
     let before = document.typed.clone();
     change(&mut document.typed);
     let path = mailbox.document(Folder::Workflows, lock.workflow());
+    if let Some(parent) = document.typed.parent.as_ref().filter(|parent| before.parent.as_ref() != Some(*parent)) {
+        children::note_durably(mailbox, parent, lock.workflow())?;
+    }
     if before != document.typed || !disk::exists(&path) {
         document.update()?;
         disk::replace(&path, &document.to_bytes())?;

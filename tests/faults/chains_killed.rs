@@ -156,6 +156,7 @@ fn spawn_killed(point: Option<(&str, usize)>, repeats: bool) -> (bool, bool) {
     let children = || world.log().iter().filter(|l| l.starts_with("start ") && !l.starts_with("start root/")).count();
     wait_for(&world, "root", &when);
     world.assert_whole(&when);
+    world.assert_children_are_named(&when);
     let given: Vec<String> = world.log().into_iter().filter(|l| l.starts_with("given ")).collect();
     let replies: Vec<_> = given.iter().filter(|g| g.contains("the reply")).collect();
     let started = given[0].contains("the reply") || given.get(1).is_some_and(|g| !g.contains("was never started"));

@@ -6,6 +6,7 @@ mod support;
 
 mod agent_files;
 mod bad_input;
+mod beside;
 mod demo;
 mod dependencies;
 mod doctor;

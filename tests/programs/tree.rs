@@ -194,7 +194,7 @@ fn on_a_terminal_no_line_is_wider_than_it_and_the_question_stands_below_a_long_i
     assert!(lines[2].contains("└─ w-01a200fa-8506-7396-8aa2-a8d6ac9819e6-and-so-on"), "{screen}");
     assert!(lines[3].trim_start().starts_with("Which of these 1 2 3") && lines[3].ends_with('…'), "{screen}");
     assert_eq!(lines[3].chars().count(), 100, "{screen}");
-    assert!(lines[4].starts_with("left=0"), "{screen}");
+    assert!(lines[4].contains("--all") && lines[5].starts_with("left=0"), "{screen}");
 }
 
 #[test]

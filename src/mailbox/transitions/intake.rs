@@ -3,7 +3,8 @@
 //! A subagent may write `pending/WORKFLOW.json` with nothing but `cat`. Under the workflow's lock:
 //! 1. settle the workflow;
 //! 2. read and check the question. An unusable file goes to quarantine after its grace time;
-//! 3. arm the question's timers, and keep a copy of a checkpoint that lies under a temporary folder.
+//! 3. arm the question's timers, note the workflow as its parent's child, and keep a copy of a checkpoint that lies under a temporary
+//!    folder.
 //!
 //! The file stays where it is: it is pending from the moment it was written.
 
@@ -19,7 +20,7 @@ use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::{grace_left, quarantine};
 use crate::mailbox::transitions::settle;
-use crate::mailbox::{round, timers};
+use crate::mailbox::{children, round, timers};
 
 /// What was found in `pending/`.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Found> {
         Ok(document) => {
             let round = round::of_pending(mailbox, &document.typed)?;
             timers::arm(mailbox, &document.typed, &round)?;
+            children::note_asker(mailbox, &document.typed)?;
             // The relaunched agent is told of a checkpoint that cannot be read; the question is valid without it.
             let _ = kept_copy::keep_copy(mailbox, &document.typed);
             Ok(Found::Question(Box::new(document), round))

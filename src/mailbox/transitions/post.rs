@@ -1,7 +1,7 @@
 //! The transition to `pending/`: a question is posted.
 //!
 //! 1. check the question; refuse a `question_id` that is in use; give the question a new `question_id`, and a `timestamp`;
-//! 2. keep a copy of a checkpoint that lies under a temporary folder; arm the question's timers;
+//! 2. keep a copy of a checkpoint that lies under a temporary folder; arm the question's timers; note the workflow as its parent's child;
 //! 3. create `pending/WORKFLOW.json`, durably and never replacing: **the commit point**.
 //!
 //! No lock is needed for that, so a post never waits. Only if `pending/WORKFLOW.json` exists already, the post continues under the
@@ -19,7 +19,7 @@ use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::transitions::{close, settle};
-use crate::mailbox::{read_question, round, timers};
+use crate::mailbox::{children, read_question, round, timers};
 use crate::time;
 
 /// What to do if another question of the workflow is pending.
@@ -126,6 +126,7 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
     }
     kept_copy::keep_copy(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
+    children::note_asker(mailbox, &document.typed)?;
     Ok(Prepared { document, round, bytes })
 }
 

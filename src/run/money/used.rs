@@ -22,7 +22,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree that `workflow` belongs to. Reads every workflow's record.
+    /// The tree that `workflow` belongs to. Reads the records of its members.
     pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Self> {
         let root = lineage::root(mailbox, workflow)?;
         Ok(Self { members: lineage::members(mailbox, &root)?, root })

@@ -37,13 +37,64 @@ pub fn run(args: &Tree) -> Result<u8> {
     if args.follow {
         return live_view::follow(&mailbox, &forest, args.common.json);
     }
-    let nodes = forest.look()?;
-    if args.common.json {
-        nodes.iter().try_for_each(program::print_json)?;
-    } else {
-        program::print_words(&forest.words(&nodes, screen::columns()))?;
+    forest.check()?;
+    let (columns, mut is_first) = (screen::columns(), true);
+    // Each tree is printed as soon as it is read: there may be very many.
+    forest::look(&mailbox, which, |mut nodes| {
+        queue_state::explain(&mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
+        if args.common.json {
+            return nodes.iter().try_for_each(program::print_json);
+        }
+        let head = if std::mem::take(&mut is_first) { head(columns) } else { String::new() };
+        program::print_words(&(head + &lines(&nodes, columns)))
+    })?;
+    if !args.common.json {
+        program::print_words(&forest.end(is_first))?;
     }
     Ok(0)
+}
+
+impl Forest<'_> {
+    /// A workflow of which nothing is known is an error.
+    fn check(&self) -> Result<()> {
+        if let Which::Below(id) = self.which { forest::check_known(self.mailbox, id) } else { Ok(()) }
+    }
+
+    /// What stands below the trees.
+    fn end(&self, is_empty: bool) -> String {
+        match self.which {
+            Which::All if is_empty => "there is no workflow\n".into(),
+            Which::Open if is_empty => "nothing is open; --all shows the trees that are over\n".into(),
+            Which::Open => "(--all shows also the trees that are over)\n".into(),
+            _ => String::new(),
+        }
+    }
+}
+
+fn head(columns: Option<usize>) -> String {
+    cut(&format!("{:<11}  {:>7}  {:>8}  WORKFLOW", "STATE", "AGE", "COST"), columns) + "\n"
+}
+
+/// The lines of whole trees.
+fn lines(nodes: &[Node], columns: Option<usize>) -> String {
+    let mut out = String::new();
+    for (node, branch) in nodes.iter().zip(branches(nodes)) {
+        let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
+        let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
+        let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", word(node), branch.own, node.status.workflow_id);
+        let said = said(node);
+        let used = columns::width(&line) + 2;
+        match columns {
+            _ if said.is_empty() => out.push_str(&cut(&line, columns)),
+            Some(columns) if columns < used + ROOM => {
+                let below = format!("{:32}{}{said}", "", branch.below);
+                out.push_str(&format!("{}\n{}", cut(&line, Some(columns)), cut(&below, Some(columns))));
+            }
+            _ => out.push_str(&cut(&format!("{line}  {said}"), columns)),
+        }
+        out.push('\n');
+    }
+    out
 }
 
 impl Picture for Forest<'_> {
@@ -52,38 +103,28 @@ impl Picture for Forest<'_> {
     const FOR_PROGRAMS: &'static str = "askbox tree -f --json";
 
     fn look(&self) -> Result<Vec<Node>> {
-        let mut nodes = forest::look(self.mailbox, self.which)?;
+        self.check()?;
+        let mut nodes = Vec::new();
+        forest::look(self.mailbox, self.which, |tree| {
+            nodes.extend(tree);
+            Ok(())
+        })?;
         queue_state::explain(self.mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
         Ok(nodes)
     }
 
     fn gone(&self, workflow: &WorkflowId) -> Result<Node> {
-        let below = forest::look(self.mailbox, Which::Below(workflow))?;
-        below.into_iter().next().ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "askbox tree --all"))
+        let mut root = None;
+        forest::look(self.mailbox, Which::Below(workflow), |tree| {
+            root = tree.into_iter().next();
+            Ok(())
+        })?;
+        root.ok_or_else(|| Error::not_found(format!("nothing is known of {workflow}"), "askbox tree --all"))
     }
 
     fn words(&self, nodes: &[Node], columns: Option<usize>) -> String {
-        if nodes.is_empty() {
-            return if matches!(self.which, Which::All) { "there is no workflow\n" } else { "nothing is open\n" }.into();
-        }
-        let mut out = cut(&format!("{:<11}  {:>7}  {:>8}  WORKFLOW", "STATE", "AGE", "COST"), columns) + "\n";
-        for (node, branch) in nodes.iter().zip(branches(nodes)) {
-            let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
-            let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
-            let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", word(node), branch.own, node.status.workflow_id);
-            let said = said(node);
-            let used = columns::width(&line) + 2;
-            match columns {
-                _ if said.is_empty() => out.push_str(&cut(&line, columns)),
-                Some(columns) if columns < used + ROOM => {
-                    let below = format!("{:32}{}{said}", "", branch.below);
-                    out.push_str(&format!("{}\n{}", cut(&line, Some(columns)), cut(&below, Some(columns))));
-                }
-                _ => out.push_str(&cut(&format!("{line}  {said}"), columns)),
-            }
-            out.push('\n');
-        }
-        out
+        let head = if nodes.is_empty() { String::new() } else { head(columns) };
+        head + &lines(nodes, columns) + &self.end(nodes.is_empty())
     }
 
     fn status(row: &Node) -> &Status {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::mailbox::timers::Timer;
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, list};
+use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
 use crate::watch::watcher::Watcher;
 use crate::{disk, log};
@@ -26,10 +26,14 @@ impl Watcher<'_> {
         }
     }
 
-    /// Removes temporary files of killed writers, in a thread of its own: this reads every folder.
+    /// Makes the names of the children in a mailbox from before them, and removes temporary files of killed writers, in a thread of its
+    /// own: this reads every folder.
     pub(in crate::watch) fn remove_left_over_files(&self) {
         let mailbox = self.mailbox.clone();
         std::thread::spawn(move || {
+            if let Err(e) = lineage::make_names(&mailbox) {
+                log::error(&e);
+            }
             let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
             let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
             for folder in Folder::ALL {

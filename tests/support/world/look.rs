@@ -115,6 +115,18 @@ impl World {
         std::fs::read_to_string(self.appears(&format!("quarantine/{name}.reason"))).expect("the reason")
     }
 
+    /// Every workflow whose record names a parent is among that parent's children.
+    #[track_caller]
+    pub fn assert_children_are_named(&self, when: &str) {
+        for name in self.names("workflows") {
+            let record = self.document(&format!("workflows/{name}"));
+            if let Some(parent) = record["parent"].as_str() {
+                let named = self.in_mailbox(format!("runs/{parent}/children/{}", name.trim_end_matches(".json")));
+                assert!(named.exists(), "{when}: {} is missing", named.display());
+            }
+        }
+    }
+
     /// Every document is whole JSON.
     #[track_caller]
     pub fn assert_whole(&self, when: &str) {

@@ -95,7 +95,8 @@ fn a_tree_that_is_given_up_when_its_limit_is_reached_is_told_so_once_there_is_ro
 
 /// Moves the times of a workflow's only run into the past, by so many seconds: its launch, its end, and its last event.
 fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
-    let round = std::fs::read_dir(tree.world.in_mailbox(format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.is_dir());
+    let round =
+        std::fs::read_dir(tree.world.in_mailbox(format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.join("1").is_dir());
     let folder = round.unwrap().join("1");
     let mut run = tree.world.json(folder.join("run.json"));
     for (field, seconds) in [("started_at", began), ("ended_at", ended)] {
