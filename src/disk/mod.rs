@@ -49,7 +49,7 @@ pub use look::{Entry, entries, exists, metadata};
 pub use read::{open_to_read, read};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
-pub use root::{Root, Subfolders};
+pub use root::{Root, Subfolders, explain_missing};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::check_folder;

@@ -149,6 +149,23 @@ fn root_of(path: &Path) -> Option<(Arc<Root>, &Path)> {
     Some((Arc::clone(root), below))
 }
 
+/// What it means that a command ends because a file of an open root is missing: another process moved or removed the file between two
+/// steps of the command, or the whole root is gone. Other errors stay as they are.
+#[must_use]
+pub fn explain_missing(error: Error) -> Error {
+    let missing = match &error {
+        Error::Io { path, .. } if error.is_missing_file() => root_of(path),
+        _ => None,
+    };
+    let Some((root, below)) = missing else { return error };
+    root.check_in_place().err().unwrap_or_else(|| {
+        Error::conflict(
+            format!("another process moved or removed {} while this command ran", below.display()),
+            "look where the workflow stands now (ask-answer show ID, relaunch status ID), and repeat the command if it still applies",
+        )
+    })
+}
+
 /// Whether the path is that of an open root.
 pub(super) fn is_root(path: &Path) -> bool {
     root_of(path).is_some_and(|(_, below)| below.as_os_str().is_empty())

@@ -7,6 +7,7 @@ mod support;
 mod conformance;
 mod gc;
 mod other_rounds;
+mod races;
 mod strangers;
 mod strangers_files;
 mod time;

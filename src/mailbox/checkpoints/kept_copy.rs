@@ -14,13 +14,16 @@ use crate::mailbox::read_question::modified;
 pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let Some(path) = question.checkpoint.as_deref().filter(|p| is_temporary(p)) else { return Ok(()) };
     let copy = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+    if path == copy {
+        return Ok(());
+    }
     // Modification times tell whether an answer is younger than its question, so the copy gets the time of the content it has.
     let mut time = modified(path);
     for _ in 0..10 {
         if disk::exists(&copy) && modified(&copy) >= time {
             return Ok(());
         }
-        let document = store::read_for(path, &question.workflow_id)?;
+        let document = store::read_for(path, &question.workflow_id).map_err(|e| gone(path, e))?;
         if modified(path) == time {
             return disk::replace_dated(&copy, &document.to_bytes(), time);
         }
@@ -30,6 +33,13 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
         format!("{} changes while it is being copied", path.display()),
         "post the question after the checkpoint has been written",
     ))
+}
+
+fn gone(path: &Path, error: Error) -> Error {
+    if !error.is_missing_file() {
+        return error;
+    }
+    Error::not_found(format!("the checkpoint {} was removed while it was being copied", path.display()), "save it, and post again")
 }
 
 fn is_temporary(path: &Path) -> bool {

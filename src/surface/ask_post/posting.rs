@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::disk;
 use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -92,9 +91,9 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
         Some(path) => check_checkpoint(path, &question.workflow_id),
         None => {
             let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-            if disk::exists(&own) {
-                check_checkpoint(&own, &question.workflow_id)?;
-                question.checkpoint = Some(own);
+            match store::read_for(&own, &question.workflow_id) {
+                Err(e) if e.is_missing_file() => {}
+                other => drop(other.map(|_| question.checkpoint = Some(own))?),
             }
             Ok(())
         }

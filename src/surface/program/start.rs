@@ -8,6 +8,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 use rustix::process::Signal;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::surface::program::output::{complain, print};
 
@@ -21,7 +22,7 @@ pub fn main<A: Parser>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
         Err(e) => Err(usage(&e)),
     };
-    let status = result.unwrap_or_else(|e| {
+    let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
         complain(&e);
         e.exit_code()
     });
