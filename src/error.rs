@@ -136,6 +136,12 @@ impl Error {
         }
     }
 
+    /// Whether the machine is short of processes, descriptors or memory at the moment. Waiting mends it.
+    #[must_use]
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_shortage(source))
+    }
+
     /// Whether the operating system reported that the file does not exist.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
@@ -155,8 +161,16 @@ impl<T> IoContext<T> for std::io::Result<T> {
     }
 }
 
+fn is_shortage(source: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|e| source.raw_os_error() == Some(e.raw_os_error()))
+}
+
 fn io_hint(source: &std::io::Error, path: &Path) -> String {
     use std::io::ErrorKind as K;
+    if is_shortage(source) {
+        return "too many processes or open files, or too little memory (ulimit -a); repeat the command once there is room".into();
+    }
     match source.kind() {
         K::StorageFull | K::QuotaExceeded => "nothing was changed; free some space on that filesystem and repeat the command".into(),
         K::FileTooLarge => "nothing was changed; raise the limit on the size of a file (ulimit -f) and repeat the command".into(),

@@ -52,6 +52,8 @@ pub mod error;
 pub mod id;
 pub mod mailbox;
 pub mod text;
+#[cfg(feature = "relaunch")]
+pub mod thread;
 pub mod time;
 
 #[cfg(feature = "relaunch")]

@@ -38,7 +38,7 @@ section! {
         backoff: Span = Span(Duration::from_secs(10)),
         /// The longest pause between two attempts.
         backoff_max: Span = Span(Duration::from_secs(15 * 60)),
-        /// While the API is overloaded, limits the rate or cannot be reached, a round is tried again in the same session for at most this
+        /// While the API is overloaded, limits the rate or cannot be reached, or the machine is short of processes, a round is tried again in the same session for at most this
         /// time, and then parked. These tries are not counted in `attempts`.
         throttle_deadline: Span = Span(Duration::from_secs(12 * 3600)),
         /// A round is parked after this many equal failures in a row, even if `attempts` would allow more. `0`: never for this reason.

@@ -53,5 +53,5 @@ pub use root::{Root, Subfolders, explain_missing};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::check_folder;
-pub use unsynced::{append, open_append, touch, touch_now, untouch};
+pub use unsynced::{append, open_append, touch, touch_dated, untouch};
 pub use write::{create, create_all, replace, replace_ahead, replace_dated};

@@ -19,10 +19,10 @@ pub fn touch(path: &Path) -> Result<()> {
     open_with(path, MARK, 0o600).map(drop).io("create", path)
 }
 
-/// [`touch`], and sets the modification time to now.
-pub fn touch_now(path: &Path) -> Result<()> {
+/// [`touch`], and sets the modification time.
+pub fn touch_dated(path: &Path, changed: SystemTime) -> Result<()> {
     let file = open_with(path, MARK, 0o600).io("create", path)?;
-    file.set_modified(SystemTime::now()).io("date", path)
+    file.set_modified(changed).io("date", path)
 }
 
 /// Removes a file; a missing file is no error.

@@ -15,6 +15,7 @@ use crate::run::supervise::ladder::Request;
 use crate::run::supervise::run_message::Stopper;
 use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
+use crate::thread;
 
 /// A run that this process supervises, as an iterator over its events. Dropping it stops the run at the next tool boundary and waits
 /// until all of its processes have ended.
@@ -27,7 +28,7 @@ use crate::run::view::tail::EventTail;
 /// let config = config::load()?.config;
 /// let task = task::Task::new("fix-imports".parse()?, "Fix the imports.");
 /// let run = task::begin(&mailbox, &config, task)?;
-/// for event in DelegatedRun::start(mailbox, config, run) {
+/// for event in DelegatedRun::start(mailbox, config, run)? {
 ///     println!("{event:?}");
 ///     if event.seq > 100 {
 ///         break; // drops the iterator, which stops the agent at its next tool boundary
@@ -50,12 +51,15 @@ pub struct DelegatedRun {
 impl DelegatedRun {
     /// Starts to supervise a claimed run in a thread. The agent is launched through the `relaunch` program: see
     /// [`relaunch_is`](crate::run::process::programs::relaunch_is).
-    pub fn start(mailbox: Mailbox, config: Config, run: Run) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::is_shortage`] if the system refuses the thread. The run waits in `running/` then.
+    pub fn start(mailbox: Mailbox, config: Config, run: Run) -> Result<Self> {
         let (ring, rings) = mpsc::sync_channel(1);
         let (stoppable, stopper) = mpsc::sync_channel(1);
         let grace = config.limits.grace.0;
         let tail = EventTail::of(run.folder(&mailbox).join("events.jsonl"));
-        let thread = std::thread::spawn(move || {
+        let thread = thread::start(move || {
             let mut observe = |_: &Event| {
                 let _ = ring.try_send(());
             };
@@ -63,8 +67,8 @@ impl DelegatedRun {
                 let _ = stoppable.send(s);
                 Vec::new()
             })
-        });
-        Self { tail, rings, stopper, grace, thread: Some(thread) }
+        })?;
+        Ok(Self { tail, rings, stopper, grace, thread: Some(thread) })
     }
 
     /// Waits for the end of the run and returns its final record. Events that were not read remain in `events.jsonl`.

@@ -18,6 +18,7 @@ impl Watcher<'_> {
         self.gate.count_recent_failures();
         self.look_at_everything(true, false);
         self.launch();
+        self.mark_notified();
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
         self.remove_left_over_files();
@@ -47,6 +48,8 @@ impl Watcher<'_> {
                 self.look_at_everything(false, self.poll);
             }
             self.launch();
+            self.notifier.start_waiting();
+            self.mark_notified();
             self.report();
         }
     }
@@ -54,7 +57,7 @@ impl Watcher<'_> {
     fn next_deadline(&self) -> Instant {
         let now = Instant::now();
         let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
-        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline());
+        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline()).chain(self.notifier.deadline());
         self.look_again_at.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 
@@ -77,6 +80,7 @@ impl Watcher<'_> {
                 self.apply_recovery(&round, *recovered);
                 self.release_waiting_for(&round);
             }
+            WatchMessage::NotifierEnded => self.notifier.ended(),
         }
         ControlFlow::Continue(())
     }

@@ -17,6 +17,8 @@ pub enum WatchMessage {
     RunEnded(RoundId),
     /// The outcome of a recovery that had to wait for processes of an earlier attempt.
     Recovered(RoundId, Box<Result<Recovered>>),
+    /// A run of the operator's notification program has ended.
+    NotifierEnded,
     /// Stop watching. Runs go on.
     Stop,
 }

@@ -18,6 +18,7 @@ use crate::watch::launch::queue::Queue;
 use crate::watch::messages::{Options, WatchMessage};
 use crate::watch::report::last_notified::LastNotified;
 use crate::watch::report::metrics::Metrics;
+use crate::watch::report::notifier::Notifier;
 
 /// The longest time between two looks at everything.
 const LOOK_AROUND_EVERY: Duration = Duration::from_secs(60);
@@ -70,6 +71,7 @@ pub struct Watcher<'a> {
     pub(super) next_look_around: Instant,
     pub(super) look_around_every: Duration,
 
+    pub(super) notifier: Notifier,
     pub(super) last_notified: LastNotified,
     pub(super) metrics: Metrics,
     /// The service manager's status line.
@@ -92,6 +94,7 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             identity: availability::identity(mailbox.root()).ok_or_else(gone)?,
             gate: Gate::new(&mailbox, &config),
+            notifier: Notifier::new(&config.notify, &mailbox, sender.clone()),
             last_notified: LastNotified::of(&mailbox),
             metrics: Metrics::new(&config),
             mailbox,

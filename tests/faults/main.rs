@@ -10,5 +10,6 @@ mod crashes;
 mod file_size_limit;
 mod full_disk;
 mod killed_at_every_syscall;
+mod shortages;
 mod stopped_processes;
 mod storm;

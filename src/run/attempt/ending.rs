@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::disk::{self, Placed};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
@@ -40,6 +40,11 @@ pub enum Ending {
     },
     /// All that is left of the day's budget is reserved for other runs. It waits for them; the attempt does not count.
     Held {
+        /// The reason.
+        why: String,
+    },
+    /// The machine was short of processes, descriptors or memory, so no agent was launched. It waits; the attempt does not count.
+    Short {
         /// The reason.
         why: String,
     },
@@ -100,6 +105,13 @@ impl Ending {
         }
     }
 
+    /// The ending of an attempt whose agent could not be launched, for a reason that may pass.
+    #[must_use]
+    pub fn of_trouble(error: &Error) -> Self {
+        let why = error.to_string();
+        if error.is_shortage() { Self::Short { why } } else { Self::Failed { why } }
+    }
+
     /// For a throttled attempt: wait at least this long, as the agent's stream said.
     #[must_use]
     pub fn after(self, at_least: Option<Duration>) -> Self {
@@ -115,6 +127,7 @@ impl Ending {
         match self {
             Self::Throttled { why, .. } => Some(Failure::new(Class::Throttled, why)),
             Self::Held { why } => Some(Failure::new(Class::Held, why)),
+            Self::Short { why } => Some(Failure::new(Class::Shortage, why)),
             Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
             Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
             Self::Refused { class, why } => Some(Failure::new(*class, why)),
@@ -140,7 +153,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,
-        Ending::Held { why } => throttled(mailbox, config, &mut run, why, None)?,
+        Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
         Ending::Hopeless { why } | Ending::Refused { why, .. } => {
             run.state = State::Parked;

@@ -19,6 +19,8 @@ pub enum Class {
     Throttled,
     /// All that is left of the day's budget is reserved for other runs. Waiting mends it; the attempt does not count.
     Held,
+    /// The machine was short of processes, descriptors or memory, so no agent was launched. Waiting mends it; the attempt does not count.
+    Shortage,
     /// The agent failed; another attempt may succeed.
     Agent,
     /// The API does not accept the credentials.
@@ -45,13 +47,13 @@ impl Class {
     /// Whether many such failures in a short time mean that every other run would fail too.
     #[must_use]
     pub fn is_everybodys(self) -> bool {
-        matches!(self, Self::Throttled | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
+        matches!(self, Self::Throttled | Self::Shortage | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
     }
 
     /// Whether waiting mends it. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn waits(self) -> bool {
-        matches!(self, Self::Throttled | Self::Held)
+        matches!(self, Self::Throttled | Self::Held | Self::Shortage)
     }
 
     /// Whether a limit of the operator was reached: the session continues once the limit is raised.
@@ -65,6 +67,7 @@ impl Class {
     pub fn todo(self) -> &'static str {
         match self {
             Self::Throttled | Self::Held => "",
+            Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
             Self::Agent => "see what the agent said: relaunch logs ID",
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",

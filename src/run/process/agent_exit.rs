@@ -11,6 +11,7 @@ use signal_hook::consts::SIGCHLD;
 
 use crate::run::process::handle::ProcessHandle;
 use crate::run::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
+use crate::thread::Waiting;
 
 /// From now on, orphans among this process's descendants become its own children instead of init's. Then a process without children
 /// has no descendants either. Only for a process whose children are the agent that it supervises and what that agent leaves behind.
@@ -71,8 +72,8 @@ impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
 }
 
 /// [`AgentExit`] without a pidfd, which could not be opened: waits on a thread of its own.
-pub(crate) fn wait_on_thread(mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
-    std::thread::spawn(move || {
+pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
+    thread.run(move || {
         while adopts_orphans() {
             match rustix::process::wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use crate::agent::claude::Invocation;
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::run::claim::permitted::WorkFolder;
 use crate::run::process::programs;
 
@@ -26,8 +26,9 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Chi
     });
     command.envs(call.env_set.iter().map(|(k, v)| (k, v)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
-    command.spawn().map_err(|e| {
-        Error::failed(format!("cannot launch {}: {e}", call.program.display()), "check [runner] in the configuration: askbox doctor")
+    command.spawn().io("launch", &call.program).map_err(|e| match e {
+        short if short.is_shortage() => short,
+        e => Error::failed(e.to_string(), "check [runner] in the configuration: askbox doctor"),
     })
 }
 

@@ -11,6 +11,9 @@ use rustix::io::Errno;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
+use crate::error::{IoContext, Result};
+use crate::thread;
+
 /// Something to wait for, as descriptors and what to do when one of them is ready.
 pub trait PollSource: Send {
     /// The descriptors. One that is ready is enough.
@@ -30,22 +33,25 @@ pub trait PollSource: Send {
 #[derive(Debug)]
 #[must_use = "dropping it ends the thread"]
 pub struct PollThread {
-    /// Ready once this is dropped. Taken by the thread when it starts.
-    dropped: Option<PipeReader>,
+    /// The thread before it has its sources, and what is ready once this is dropped.
+    waiting: Option<(thread::Waiting, PipeReader)>,
     _alive: PipeWriter,
 }
 
 impl PollThread {
-    /// Without sources. The thread is not started yet.
-    pub fn new() -> std::io::Result<Self> {
-        let (dropped, alive) = std::io::pipe()?;
-        Ok(Self { dropped: Some(dropped), _alive: alive })
+    /// Starts the thread. It has no sources yet.
+    ///
+    /// # Errors
+    /// [`Error::is_shortage`](crate::Error::is_shortage) if the system refuses a thread or a pipe.
+    pub fn new() -> Result<Self> {
+        let (dropped, alive) = std::io::pipe().io("open", "a pipe")?;
+        Ok(Self { waiting: Some((thread::Waiting::start()?, dropped)), _alive: alive })
     }
 
-    /// Starts the thread. Does nothing if it was started before.
+    /// Begins to poll these sources. Does nothing if the thread has sources already.
     pub fn start(&mut self, sources: Vec<Box<dyn PollSource>>) {
-        if let Some(dropped) = self.dropped.take() {
-            std::thread::spawn(move || poll_all(&dropped, sources));
+        if let Some((thread, dropped)) = self.waiting.take() {
+            thread.run(move || poll_all(&dropped, sources));
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
 /// Starts the supervisor of an attempt, detached: it goes on whatever happens to the calling process, its session and its run. A process in
 /// between makes it an orphan, so that a search from parents to children does not find it.
 pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    let status = command(mailbox, run)?.arg("--detach").status().map_err(|e| failed(&e))?;
+    let status = command(mailbox, run)?.arg("--detach").status().map_err(failed)?;
     if !status.success() {
         return Err(Error::failed(
             format!("no supervisor could be started for {}", run.round()),
@@ -56,6 +56,10 @@ pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
 
 /// The error for a supervisor that cannot be started.
 #[must_use]
-pub fn failed(error: &std::io::Error) -> Error {
-    Error::failed(format!("cannot start a supervisor: {error}"), "check that the relaunch program is still installed: askbox doctor")
+pub fn failed(error: std::io::Error) -> Error {
+    let error = Error::Io { action: "start", path: "a supervisor".into(), source: error };
+    if error.is_shortage() {
+        return error;
+    }
+    Error::failed(error.to_string(), "check that the relaunch program is still installed: askbox doctor")
 }

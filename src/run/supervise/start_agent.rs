@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
@@ -15,7 +16,7 @@ use crate::run::claim::permitted::{self, WorkFolder};
 use crate::run::claim::plan;
 use crate::run::money::budget::{self, Allowance};
 use crate::run::process::handle::ProcessHandle;
-use crate::run::process::poll_thread::{PollSource, PollThread};
+use crate::run::process::poll_thread::PollSource;
 use crate::run::process::session_start::{self, SessionStart};
 use crate::run::process::{agent_call, launch};
 use crate::run::prompt::message;
@@ -23,8 +24,9 @@ use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ownership::OwnedAttempt;
 use crate::run::supervise::role_check;
 use crate::run::supervise::run_message::RunMessage;
-use crate::run::supervise::started_agent::{Agent, Spawned};
+use crate::run::supervise::started_agent::{Agent, Spawned, Threads, Watched};
 use crate::run::supervise::stop::hooks;
+use crate::thread::Waiting;
 use crate::time;
 
 /// An agent that has received its first message.
@@ -65,7 +67,7 @@ pub(crate) fn start(
     // The disk works while the agent starts. The record is durable before the agent receives any input: a power cut before that
     // ends an agent that knew nothing.
     if let Err(e) = attempt.make_durable(mailbox, &document) {
-        let _ = spawned.child.kill().and_then(|()| spawned.child.wait());
+        end(&mut spawned.child);
         return Err(e);
     }
     let run = &attempt.run;
@@ -111,11 +113,26 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     Ok(Prepared { document, start, message, call, folder, max_turns, record })
 }
 
+/// Ends an agent that has received no input.
+fn end(child: &mut Child) {
+    let _ = child.kill().and_then(|()| child.wait());
+}
+
 fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, folder: &WorkFolder, start: SessionStart) -> Result<Spawned> {
     let records = attempt.run.folder(mailbox);
-    let poll_thread = PollThread::new().io("open a pipe for", &records)?;
+    // Before the launch: an agent that cannot be attended must not be launched.
+    let threads = Threads::start()?;
     let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
-    let child = launch::spawn(call, folder, File::from(OwnedFd::from(write_end)))?;
-    let process = ProcessHandle::open(child.id()).map(Arc::new);
-    Ok(Spawned { child, process, stderr, poll_thread, start })
+    let mut child = launch::spawn(call, folder, File::from(OwnedFd::from(write_end)))?;
+    let watched = match ProcessHandle::open(child.id()) {
+        Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
+        None => Waiting::start().map(Watched::ByThread),
+    };
+    match watched {
+        Ok(watched) => Ok(Spawned { child, watched, stderr, threads, start }),
+        Err(e) => {
+            end(&mut child);
+            Err(e)
+        }
+    }
 }

@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::agent::events::EventKind;
 use crate::agent::stream::Interpreter;
+use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Run;
 use crate::run::process::agent_exit::{self, AgentExit};
@@ -22,18 +23,38 @@ use crate::run::process::session_start::SessionStart;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::run_message::RunMessage;
 use crate::run::supervise::stop::wake_up::{self, ControlFifo};
+use crate::thread::Waiting;
 
 /// The parts of an agent that exist before it is connected.
 pub(crate) struct Spawned {
     pub(crate) child: Child,
-    /// Holds the process so that its pid cannot be reused; `None` if no pidfd could be opened.
-    pub(crate) process: Option<Arc<ProcessHandle>>,
+    pub(crate) watched: Watched,
     /// The reading end of its standard error.
     pub(crate) stderr: PipeReader,
-    /// Not started yet.
-    pub(crate) poll_thread: PollThread,
+    pub(crate) threads: Threads,
     /// How its session began.
     pub(crate) start: SessionStart,
+}
+
+/// How the end of an agent's process is noticed.
+pub(crate) enum Watched {
+    /// By a pidfd, which also keeps its pid from being reused.
+    ByHandle(Arc<ProcessHandle>),
+    /// By a thread: no pidfd could be opened.
+    ByThread(Waiting),
+}
+
+/// The threads that attend to an agent. They exist before it does.
+pub(crate) struct Threads {
+    input: Waiting,
+    output: Waiting,
+    poll: PollThread,
+}
+
+impl Threads {
+    pub(crate) fn start() -> Result<Self> {
+        Ok(Self { input: Waiting::start()?, output: Waiting::start()?, poll: PollThread::new()? })
+    }
 }
 
 /// A started agent, connected to the channel.
@@ -52,7 +73,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Starts the threads that turn all that happens to the agent, and the readiness of `sources`, into messages on `channel`.
+    /// Lets the threads turn all that happens to the agent, and the readiness of `sources`, into messages on `channel`.
     pub(crate) fn connect(
         mailbox: &Mailbox,
         run: &Run,
@@ -61,7 +82,7 @@ impl Agent {
         channel: SyncSender<RunMessage>,
         log: &mut EventLog<'_>,
     ) -> Self {
-        let Spawned { mut child, process, stderr, mut poll_thread, start } = spawned;
+        let Spawned { mut child, watched, stderr, threads: Threads { input, output, poll: mut poll_thread }, start } = spawned;
         let folder = run.folder(mailbox);
         let interpreter = Arc::new(Mutex::new(match &start {
             SessionStart::New => Interpreter::new(),
@@ -79,16 +100,22 @@ impl Agent {
                 None
             }
         };
-        let input = AgentInput::of(&mut child);
+        let input = AgentInput::of(&mut child, input);
         let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
-        stdout::spawn_reader(&mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
+        stdout::read_on(output, &mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
         let (complaints, last_complaint) = AgentErrors::new(stderr, folder.join("stderr.log"));
         sources.push(Box::new(complaints));
         let exited = move |status| drop(channel.send(RunMessage::Exited(status)));
-        match &process {
-            Some(process) => sources.push(Box::new(AgentExit::new(child, process.clone(), exited))),
-            None => agent_exit::wait_on_thread(child, exited),
-        }
+        let process = match watched {
+            Watched::ByHandle(process) => {
+                sources.push(Box::new(AgentExit::new(child, process.clone(), exited)));
+                Some(process)
+            }
+            Watched::ByThread(thread) => {
+                agent_exit::wait_on(thread, child, exited);
+                None
+            }
+        };
         poll_thread.start(sources);
         Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, _control_fifo: control_fifo }
     }

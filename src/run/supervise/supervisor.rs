@@ -55,14 +55,14 @@ pub fn supervise(
             let refusal = allowance.refusal();
             (allowance, refusal)
         }
-        Err(e) => (Allowance::default(), Some(Ending::Failed { why: e.to_string() })),
+        Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
     };
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
         None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() }.into(),
-            Err(e) => Ending::Failed { why: e.to_string() }.into(),
+            Err(e) => Ending::of_trouble(&e).into(),
         },
     };
     attempt = attempt.put_on_record(mailbox)?;

@@ -17,7 +17,7 @@ use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
 use crate::surface::hangup;
 use crate::surface::relaunch::{event_words, stop_signals};
-use crate::{text, time};
+use crate::{text, thread, time};
 
 /// After a stopped run, the program ends once the reader has taken nothing for this long.
 const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
@@ -34,13 +34,13 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
     let (progress, printed) = mpsc::channel();
     // A thread of its own prints, and it reads the events from their file: a slow reader delays neither the agent nor a stop.
     let lines = EventTail::of(attempt.folder(mailbox).join("events.jsonl"));
-    let printer = std::thread::spawn(move || {
+    let printer = thread::start(move || {
         let is_complete = print_all(lines, json, &woken, &progress).is_ok();
         // The reader is gone, so the run is stopped; its events are still recorded.
         if !is_complete && let Ok(stopper) = stopper.recv() {
             stopper.stop(reader_gone(grace));
         }
-    });
+    })?;
     let mut on_event = |_: &Event| {
         let _ = wake_printer.try_send(());
     };

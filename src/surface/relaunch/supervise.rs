@@ -56,5 +56,5 @@ pub fn detach(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<u8> {
     let run = record::read(mailbox, round, attempt)?;
     let mut command = detach::command(mailbox, &run)?;
     command.arg("--from").arg(std::process::id().to_string());
-    command.spawn().map(|_| 0).map_err(|e| detach::failed(&e))
+    command.spawn().map(|_| 0).map_err(detach::failed)
 }

@@ -10,7 +10,7 @@ use crate::surface::program;
 use crate::watch::availability;
 use crate::watch::messages::{self, Left, Options, WatchMessage};
 use crate::watch::watcher::Watcher;
-use crate::{config, log, time};
+use crate::{config, log, thread, time};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP.
 pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
@@ -60,11 +60,11 @@ fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Error::failed(format!("cannot listen for Unix signals: {e}"), "is the process limit reached?"))?;
-    std::thread::spawn(move || {
+    thread::start(move || {
         for _ in signals.forever() {
             notify(&[NotifyState::Stopping, NotifyState::Status("stopping; runs go on")]);
             let _ = sender.send(WatchMessage::Stop);
         }
-    });
-    Ok(())
+    })
+    .map(drop)
 }

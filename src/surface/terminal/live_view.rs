@@ -20,7 +20,7 @@ use crate::run::view::status::{Standing, Status};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;
 use crate::surface::terminal::screen::{self, Screen};
-use crate::text;
+use crate::{text, thread};
 
 /// The shortest time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -190,10 +190,10 @@ fn on_signal(sender: Sender<Woken>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGWINCH])
         .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
-    std::thread::spawn(move || {
+    thread::start(move || {
         for signal in signals.forever() {
             let _ = sender.send(if signal == SIGWINCH { Woken::Changed } else { Woken::Ended });
         }
-    });
-    Ok(())
+    })
+    .map(drop)
 }

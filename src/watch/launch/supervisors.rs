@@ -1,17 +1,16 @@
 //! Starting supervisor processes, and noticing their end.
 
-use std::process::Child;
-
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::log;
 use crate::mailbox::Folder;
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{Claim, Taken};
 use crate::run::supervise::detach;
+use crate::thread::Waiting;
 use crate::watch::messages::WatchMessage;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
+use crate::{log, thread};
 
 impl Watcher<'_> {
     /// Starts the supervisor of an attempt, as a process that outlives the watcher.
@@ -43,22 +42,25 @@ impl Watcher<'_> {
         }
     }
 
-    fn spawn(&self, run: &Run) -> Result<Child> {
-        detach::command(&self.mailbox, run)?.spawn().map_err(|e| detach::failed(&e))
+    /// Starts the process, and lets a thread wait for its end. The thread exists first: the end of every process must be noticed.
+    fn spawn(&self, run: &Run) -> Result<()> {
+        let waiting = Waiting::start()?;
+        let mut child = detach::command(&self.mailbox, run)?.spawn().map_err(detach::failed)?;
+        let (sender, round) = (self.sender.clone(), run.round());
+        waiting.run(move || {
+            let _ = child.wait();
+            let _ = sender.send(WatchMessage::RunEnded(round));
+        });
+        Ok(())
     }
 
-    fn note_started(&mut self, run: &Run, spawned: Result<Child>) {
+    fn note_started(&mut self, run: &Run, spawned: Result<()>) {
         let round = run.round();
         match spawned {
-            Ok(mut child) => {
-                self.live.insert(round.clone());
+            Ok(()) => {
                 let (attempt, session) = (run.attempt, run.session_id);
                 tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
-                let sender = self.sender.clone();
-                std::thread::spawn(move || {
-                    let _ = child.wait();
-                    let _ = sender.send(WatchMessage::RunEnded(round));
-                });
+                self.live.insert(round);
             }
             Err(e) => {
                 log::error(&e);
@@ -70,14 +72,21 @@ impl Watcher<'_> {
 
     /// Waits, in a thread of its own, for the end of a run that another process supervises: its lock becomes free.
     pub(super) fn wait_for_end(&mut self, round: &RoundId) {
-        if !self.live.insert(round.clone()) {
+        if self.live.contains(round) {
             return;
         }
-        let (path, sender, round) = (record::lock_path(&self.mailbox, round), self.sender.clone(), round.clone());
-        std::thread::spawn(move || {
+        let (path, sender, ended) = (record::lock_path(&self.mailbox, round), self.sender.clone(), round.clone());
+        let waits = thread::start(move || {
             let _ = Lock::wait_until_free(&path);
-            let _ = sender.send(WatchMessage::RunEnded(round));
+            let _ = sender.send(WatchMessage::RunEnded(ended));
         });
+        match waits {
+            Ok(_) => drop(self.live.insert(round.clone())),
+            Err(e) => {
+                log::error(&e);
+                self.look_later(self.mailbox.round(Folder::Running, round), RETRY_AFTER);
+            }
+        }
     }
 
     /// Whether a process holds the round's run lock.

@@ -10,7 +10,7 @@ use crate::mailbox::timers::{Due, Timer};
 use crate::run::recovery::{self, Recovered};
 use crate::watch::messages::WatchMessage;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
-use crate::{log, time};
+use crate::{log, thread, time};
 
 /// A claim younger than this is left to the process that made it, which is about to launch it.
 const CLAIM_GRACE: Duration = Duration::from_secs(3);
@@ -53,11 +53,17 @@ impl Watcher<'_> {
     }
 
     fn end_orphans(&mut self, round: &RoundId) {
-        self.recovering.insert(round.clone());
-        let (mailbox, config, sender, round) = (self.mailbox.clone(), self.config.clone(), self.sender.clone(), round.clone());
-        std::thread::spawn(move || {
-            let recovered = recovery::recover(&mailbox, &config, &round);
-            let _ = sender.send(WatchMessage::Recovered(round, Box::new(recovered)));
+        let (mailbox, config, sender, ended) = (self.mailbox.clone(), self.config.clone(), self.sender.clone(), round.clone());
+        let ends = thread::start(move || {
+            let recovered = recovery::recover(&mailbox, &config, &ended);
+            let _ = sender.send(WatchMessage::Recovered(ended, Box::new(recovered)));
         });
+        match ends {
+            Ok(_) => drop(self.recovering.insert(round.clone())),
+            Err(e) => {
+                log::error(&e);
+                self.look_later(self.mailbox.round(Folder::Running, round), RETRY_AFTER);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::timers::{self, Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
 use crate::mailbox::{read_question, round};
-use crate::watch::report::notification;
+use crate::watch::report::notifier::News;
 use crate::watch::watcher::{RETRY_AFTER, Watcher};
 use crate::{log, time};
 
@@ -52,10 +52,8 @@ impl Watcher<'_> {
             Expiry::Cancelled => "expired",
         };
         tracing::info!(event, workflow = %timer.round.workflow);
-        if expiry == Expiry::Kept
-            && let Ok(document) = read_question::pending(&self.mailbox, &timer.round.workflow)
-        {
-            notification::send(&self.config, "overdue", &document);
+        if expiry == Expiry::Kept {
+            self.notifier.tell(News::Overdue, &timer.round);
         }
         Ok(())
     }
@@ -72,7 +70,7 @@ impl Watcher<'_> {
         }
         audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));
         tracing::info!(event = "reminder", workflow = %timer.round.workflow);
-        notification::send(&self.config, "reminder", &document);
+        self.notifier.tell(News::Reminder, &timer.round);
         let asked = timers::asked(&self.mailbox, &document.typed);
         let dates = timers::of_question(&document.typed, &timer.round, asked, time::now());
         for next in dates.into_iter().filter(|t| t.due == Due::Remind) {

@@ -9,7 +9,7 @@ use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
 use crate::watch::watcher::Watcher;
-use crate::{disk, log};
+use crate::{disk, log, thread};
 
 /// Temporary files of killed writers are removed once they are this old.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
@@ -30,7 +30,7 @@ impl Watcher<'_> {
     /// own: this reads every folder.
     pub(in crate::watch) fn remove_left_over_files(&self) {
         let mailbox = self.mailbox.clone();
-        std::thread::spawn(move || {
+        let sweeps = thread::start(move || {
             if let Err(e) = lineage::make_names(&mailbox) {
                 log::error(&e);
             }
@@ -43,6 +43,10 @@ impl Watcher<'_> {
                 tracing::info!(event = "swept", "{}: left by a program that died", path.display());
             }
         });
+        // The next watcher removes them then.
+        if let Err(e) = sweeps {
+            log::error(&e);
+        }
     }
 
     /// Looks at every folder. `first`: the questions in `pending/` are read later, by [`Self::sweep_some`]. `thorough`: files whose
@@ -70,9 +74,6 @@ impl Watcher<'_> {
         let pending = list::names(&self.mailbox, Folder::Pending)?;
         if first {
             self.sweep = pending;
-            if self.sweep.is_empty() {
-                self.last_notified.mark();
-            }
         } else {
             let names: HashSet<u64> = pending.iter().map(hash).collect();
             let folder = self.mailbox.folder(Folder::Pending);
@@ -96,7 +97,6 @@ impl Watcher<'_> {
         }
         if self.sweep.is_empty() {
             self.sweep = Vec::new();
-            self.last_notified.mark();
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::disk;
 use crate::mailbox::Folder;
 use crate::mailbox::transitions::intake::{self, Found};
-use crate::watch::report::notification;
+use crate::watch::report::notifier::News;
 use crate::watch::watcher::{KnownQuestion, Watcher};
 use crate::{log, text};
 
@@ -33,11 +33,8 @@ impl Watcher<'_> {
                     }
                     let title = text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
-                    notification::send(&self.config, "asked", &document);
-                    // During the sweep, questions that are older than this one may still be unread.
-                    if self.sweep.is_empty() {
-                        self.last_notified.mark();
-                    }
+                    self.notifier.tell(News::Asked, &round);
+                    self.last_notified.has_read(&path);
                 }
             }
             Ok(Found::Nothing) => {
@@ -46,6 +43,13 @@ impl Watcher<'_> {
             Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
             Ok(Found::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(name, 140)),
             Err(e) => log::error(&e),
+        }
+    }
+    /// Notes that the user has been notified of every question, if that is so: during the sweep, older questions may still be unread,
+    /// and notifications that wait are told again by the next watcher if this one dies.
+    pub(in crate::watch) fn mark_notified(&mut self) {
+        if self.sweep.is_empty() && self.notifier.is_done() {
+            self.last_notified.mark();
         }
     }
 }

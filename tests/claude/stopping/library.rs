@@ -27,7 +27,7 @@ fn stream(world: &ClaudeWorld, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
     let prompt = format!("The task of the walnut. @@{steps}");
     let task = task::Task { cwd: Some(world.work().to_owned()), ..task::Task::new("w".parse().expect("an id"), prompt) };
     let run = task::begin(&mailbox, &config, task).expect("a claim");
-    let stream = DelegatedRun::start(mailbox.clone(), config, run.clone());
+    let stream = DelegatedRun::start(mailbox.clone(), config, run.clone()).expect("a thread");
     (mailbox, run, stream)
 }
 

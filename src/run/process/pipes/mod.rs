@@ -2,7 +2,7 @@
 //!
 //! | file | read or written by |
 //! |---|---|
-//! | `stdin` | the attending thread; a thread of its own once the agent does not read |
+//! | `stdin` | the attending thread; a thread of its own while the agent does not read |
 //! | `stdout` | a thread of its own |
 //! | `stderr` | the poll thread |
 

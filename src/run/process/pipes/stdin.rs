@@ -1,4 +1,4 @@
-//! The agent's standard input. Writing never blocks: a thread starts only if the agent stops reading.
+//! The agent's standard input. Writing never blocks: a thread that was started before the agent goes on if the agent stops reading.
 
 use std::io::{ErrorKind, Write};
 use std::process::{Child, ChildStdin};
@@ -6,20 +6,23 @@ use std::sync::mpsc::{self, Sender};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
+use crate::thread::Waiting;
+
 /// The agent's standard input. It closes when this is dropped, after all that was written.
 pub(crate) enum AgentInput {
     /// The pipe has taken everything so far.
-    Pipe(ChildStdin),
-    /// The pipe was full: a thread waits until the agent reads.
+    Pipe(ChildStdin, Waiting),
+    /// The pipe was full: the thread waits until the agent reads.
     Thread(Sender<Vec<u8>>),
     /// The agent has closed it.
     Closed,
 }
 
 impl AgentInput {
-    pub(crate) fn of(child: &mut Child) -> Self {
+    /// `thread` is for the case that the agent does not read.
+    pub(crate) fn of(child: &mut Child, thread: Waiting) -> Self {
         match child.stdin.take() {
-            Some(pipe) if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() => Self::Pipe(pipe),
+            Some(pipe) if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() => Self::Pipe(pipe, thread),
             _ => Self::Closed,
         }
     }
@@ -27,9 +30,9 @@ impl AgentInput {
     /// Writes a line. Never blocks.
     pub(crate) fn say(&mut self, line: &str) {
         *self = match std::mem::replace(self, Self::Closed) {
-            Self::Pipe(mut pipe) => match write_what_fits(&mut pipe, line.as_bytes()) {
-                Ok([]) => Self::Pipe(pipe),
-                Ok(rest) => Self::Thread(spawn_writer(pipe, rest.to_vec())),
+            Self::Pipe(mut pipe, thread) => match write_what_fits(&mut pipe, line.as_bytes()) {
+                Ok([]) => Self::Pipe(pipe, thread),
+                Ok(rest) => Self::Thread(write_on(thread, pipe, rest.to_vec())),
                 Err(_) => Self::Closed,
             },
             Self::Thread(lines) => match lines.send(line.into()) {
@@ -54,9 +57,9 @@ fn write_what_fits<'a>(pipe: &mut ChildStdin, mut line: &'a [u8]) -> std::io::Re
     Ok(line)
 }
 
-fn spawn_writer(mut pipe: ChildStdin, rest: Vec<u8>) -> Sender<Vec<u8>> {
+fn write_on(thread: Waiting, mut pipe: ChildStdin, rest: Vec<u8>) -> Sender<Vec<u8>> {
     let (sender, lines) = mpsc::channel::<Vec<u8>>();
-    std::thread::spawn(move || {
+    thread.run(move || {
         let _ = fcntl_setfl(&pipe, OFlags::empty());
         for line in std::iter::once(rest).chain(lines) {
             if pipe.write_all(&line).is_err() {
@@ -78,7 +81,7 @@ mod tests {
     #[test]
     fn writing_never_waits_for_an_agent_that_does_not_read_and_all_lines_arrive_in_order() {
         let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = AgentInput::of(&mut agent);
+        let mut input = AgentInput::of(&mut agent, Waiting::start().unwrap());
         let large = "x".repeat(2 << 20) + "\n";
         let lines = ["first\n", &large, "second\n", &large, "third\n"].map(str::to_owned);
         let all = lines.concat();
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn writing_to_an_agent_that_has_closed_its_input_does_nothing() {
         let mut agent = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
-        let mut input = AgentInput::of(&mut agent);
+        let mut input = AgentInput::of(&mut agent, Waiting::start().unwrap());
         agent.wait().unwrap();
         input.say("hello\n");
         assert!(matches!(input, AgentInput::Closed));

@@ -11,6 +11,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::run::process::handle::ProcessHandle;
 use crate::surface::askbox::demo::narration::print;
 use crate::surface::askbox::demo::stage::Stage;
+use crate::thread::{self, Waiting};
 
 /// The running watcher. Dropping it ends the process.
 pub(super) struct Watcher {
@@ -23,13 +24,14 @@ static WATCHER: Mutex<Option<ProcessHandle>> = Mutex::new(None);
 
 impl Watcher {
     pub fn start(stage: &Stage) -> Result<Self> {
+        let reader = Waiting::start()?;
         let mut child = stage.program("relaunch").arg("watch").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().io("run", "relaunch")?;
         if let Ok(mut slot) = WATCHER.lock() {
             *slot = ProcessHandle::open(child.id());
         }
         let (sender, lines) = mpsc::channel();
         if let Some(output) = child.stderr.take() {
-            std::thread::spawn(move || {
+            reader.run(move || {
                 for line in BufReader::new(output).lines().map_while(|l| l.ok()) {
                     let _ = sender.send(line);
                 }
@@ -77,7 +79,7 @@ pub(super) fn clean_up_on_signal(root: &Path, keep: bool) -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
     let root = root.to_path_buf();
-    std::thread::spawn(move || {
+    thread::start(move || {
         if let Some(signal) = signals.forever().next() {
             Watcher::end_any();
             if !keep {
@@ -85,6 +87,6 @@ pub(super) fn clean_up_on_signal(root: &Path, keep: bool) -> Result<()> {
             }
             std::process::exit(128 + signal);
         }
-    });
-    Ok(())
+    })
+    .map(drop)
 }

@@ -1,0 +1,76 @@
+//! The operator's notification program: how many run at once, how long, and that nothing is forgotten.
+
+use crate::support::{World, files, until};
+
+/// A notifier that notes what it is told, and waits for as long as the file `hold` is there.
+const NOTIFIER: &str = r#"#!/bin/sh
+echo "$1 $ASKBOX_WORKFLOW_ID $(tr -d '\n')" >>"$AGENT_DIR/notified"
+while [ -e "$AGENT_DIR/hold" ]; do sleep 0.1; done
+"#;
+
+fn with_notifier(script: &str, more: &str) -> World {
+    let world = World::stepping("work");
+    files::write_program(&world.path("notify.sh"), script);
+    world.configure(&format!("[notify]\ncommand = [\"{}\"]\n{more}", world.path("notify.sh").display()));
+    world.make_mailbox();
+    world
+}
+
+fn ask(world: &World, questions: std::ops::Range<usize>) {
+    for n in questions {
+        let question = format!("{{\"workflow_id\":\"w{n}\",\"question\":\"number {n}?\"}}");
+        std::fs::write(world.in_mailbox(format!("pending/w{n}.json")), question).expect("a question");
+    }
+}
+
+fn notified(world: &World) -> Vec<String> {
+    std::fs::read_to_string(world.agent("notified")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn many_questions_at_once_start_four_notifiers_at_a_time_and_those_that_find_the_queue_full_are_told_as_one() {
+    let world = with_notifier(NOTIFIER, "");
+    std::fs::write(world.agent("hold"), "").expect("a file");
+    let watcher = world.watch();
+    ask(&world, 0..200);
+    watcher.says_times("asked ", 200);
+    until("four are running", || notified(&world).len() == 4);
+    assert_eq!(world.processes("notify.sh").len(), 4, "{:#?}", notified(&world));
+    // A question that is answered before its turn needs no notification.
+    let told: Vec<String> = notified(&world).iter().filter_map(|l| l.split(' ').nth(1).map(str::to_owned)).collect();
+    let waiting = (0..200).map(|n| format!("w{n}")).find(|w| !told.contains(w)).expect("one that waits");
+    world.ok("ask-answer", &["cancel", &waiting]);
+    std::fs::remove_file(world.agent("hold")).expect("it is there");
+    let several = until("the others are told as one", || notified(&world).into_iter().find(|l| l.starts_with("several ")));
+    assert!(several.contains("199 questions wait") && several.contains("\"notifications\":132"), "{several}");
+    let alone = notified(&world).into_iter().filter(|l| l.starts_with("asked w")).collect::<std::collections::BTreeSet<_>>();
+    assert!((67..=68).contains(&alone.len()), "{} were told alone", alone.len());
+    // Afterwards each question is told by itself again.
+    ask(&world, 500..501);
+    until("the next one is told", || notified(&world).iter().any(|l| l.starts_with("asked w500 ")));
+}
+
+#[test]
+fn what_waited_to_be_told_when_the_watcher_was_killed_is_told_by_the_next_one() {
+    let world = with_notifier(NOTIFIER, "");
+    std::fs::write(world.agent("hold"), "").expect("a file");
+    let watcher = world.watch();
+    ask(&world, 0..10);
+    watcher.says_times("asked ", 10);
+    watcher.kill();
+    std::fs::remove_file(world.agent("hold")).expect("it is there");
+    let _next = world.watch();
+    for n in 0..10 {
+        until("every question is told", || notified(&world).iter().any(|l| l.starts_with(&format!("asked w{n} "))));
+    }
+}
+
+#[test]
+fn a_notifier_that_takes_too_long_is_killed_together_with_what_it_started() {
+    let world = with_notifier("#!/bin/sh\nsleep 612 & \nsleep 612\n", "time_limit = \"500ms\"");
+    let watcher = world.watch();
+    ask(&world, 0..1);
+    until("both are there", || world.processes("sleep 612").len() == 2);
+    watcher.says("was killed after notify.time_limit");
+    until("both are gone", || world.processes("sleep 612").is_empty());
+}
