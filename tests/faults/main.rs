@@ -6,6 +6,7 @@ mod support;
 
 mod agent_faults;
 mod chains_killed;
+mod cleared_environment;
 mod crashes;
 mod file_size_limit;
 mod full_disk;

@@ -1,10 +1,12 @@
 //! The end of the agent's process, and of the processes that it leaves behind as orphans.
 
+use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use procfs::process::all_processes;
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
 use signal_hook::consts::SIGCHLD;
@@ -13,10 +15,25 @@ use crate::run::process::handle::ProcessHandle;
 use crate::run::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
 use crate::thread::Waiting;
 
+/// The children that this process had before it began to adopt orphans; empty until then.
+static EARLIER_CHILDREN: OnceLock<HashSet<i32>> = OnceLock::new();
+
 /// From now on, orphans among this process's descendants become its own children instead of init's. Then a process without children
-/// has no descendants either. Only for a process whose children are the agent that it supervises and what that agent leaves behind.
+/// has no descendants either, and every child is a process of the run: the agent, or what it has left behind. Only for a process that
+/// starts nothing else but supervisors of other runs.
 pub fn adopt_orphans() {
+    // A shell may have started processes in the background and then become this program.
+    EARLIER_CHILDREN.get_or_init(|| {
+        let own = i32::try_from(std::process::id()).ok();
+        let all = all_processes().into_iter().flatten().flatten().filter_map(|process| process.stat().ok());
+        all.filter(|stat| Some(stat.ppid) == own).map(|stat| stat.pid).collect()
+    });
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Whether this process, having called [`adopt_orphans`], knows a child of its own by that to belong to the run that it supervises.
+pub(super) fn is_of_the_run(child: i32) -> bool {
+    EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))
 }
 
 fn adopts_orphans() -> bool {

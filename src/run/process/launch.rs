@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use crate::agent::claude::Invocation;
 use crate::error::{Error, IoContext, Result};
 use crate::run::claim::permitted::WorkFolder;
-use crate::run::process::programs;
+use crate::run::process::{programs, run_processes};
 
 /// The first argument that makes `relaunch` become the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
@@ -24,6 +24,7 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Chi
     call.env_remove.iter().for_each(|name| {
         command.env_remove(name);
     });
+    command.env_remove(run_processes::SUPERVISES);
     command.envs(call.env_set.iter().map(|(k, v)| (k, v)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
     command.spawn().io("launch", &call.program).map_err(|e| match e {

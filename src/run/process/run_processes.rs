@@ -2,7 +2,8 @@
 //! tools have process groups and sessions of their own.
 //!
 //! # Limitations
-//! Linux only. A process that clears its environment is found only while its parent lives.
+//! Linux only. A process that clears its environment is found by its parents: while one of them lives that has not, or while the run's
+//! supervisor lives, which adopts its orphans. A process of another user is not found in the second way.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -11,23 +12,43 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, all_processes};
 use rustix::process::Signal;
 
+use crate::run::process::agent_exit;
 use crate::run::process::handle::ProcessHandle;
 
 /// How long the processes of a run get after SIGTERM: the agent needs up to three seconds to end its tools.
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
 
-/// All processes with an `ASKBOX_RUN` that `is_ours` accepts, and their descendants; never this process itself.
+/// In the environment of a supervisor: a supervisor that an agent starts for another run is adopted by that agent's own supervisor, and
+/// is no process of its run.
+pub const SUPERVISES: &str = "ASKBOX_SUPERVISES";
+
+/// Whom a process belongs to, by its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The run.
+    Ours,
+    /// Another run, or it is the supervisor of one.
+    Another,
+    /// The environment does not say it, or cannot be read.
+    Unknown,
+}
+
+/// All processes with an `ASKBOX_RUN` that `is_ours` accepts, and their descendants; never this process itself. In the run's supervisor
+/// also its adopted orphans, whose environment may be empty.
 #[must_use]
 pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut parents: HashMap<i32, i32> = HashMap::new();
     let mut found: HashSet<i32> = HashSet::new();
     // One after the other, because each of them holds a descriptor. A process that ends meanwhile is left out.
     for process in all_processes().into_iter().flatten().flatten() {
-        if let Some(parent) = parent_of(&process) {
-            parents.insert(process.pid, parent);
-        }
-        if carries_token(&process, &is_ours) {
-            found.insert(process.pid);
+        let Some(parent) = parent_of(&process) else { continue };
+        parents.insert(process.pid, parent);
+        let is_adopted = || parent == own && agent_exit::is_of_the_run(process.pid) && is_of_this_user(&process);
+        match owner(&process, &is_ours) {
+            Owner::Unknown if !is_adopted() => {}
+            Owner::Ours | Owner::Unknown => drop(found.insert(process.pid)),
+            Owner::Another => {}
         }
     }
     // Descendants that have cleared their environment.
@@ -39,21 +60,33 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
         }
         found.extend(more);
     }
-    let own = std::process::id();
-    // A pid may have been reused before its handle was opened; from then on it cannot be.
+    // A pid may have been reused before its handle was opened; from then on it cannot be. A process whose parent has ended meanwhile
+    // was adopted.
     let is_the_one_found = |handle: &ProcessHandle| {
         Process::new(handle.pid()).is_ok_and(|now| {
-            carries_token(&now, &is_ours) || parents.get(&handle.pid()).is_some_and(|parent| parent_of(&now) == Some(*parent))
+            let parent = parent_of(&now);
+            let is_adopted = || parent == Some(own) && agent_exit::is_of_the_run(now.pid);
+            let has_its_parent = || parents.get(&handle.pid()).is_some_and(|earlier| parent == Some(*earlier));
+            owner(&now, &is_ours) == Owner::Ours || has_its_parent() || is_adopted()
         })
     };
-    let pids = found.into_iter().filter_map(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != own);
+    found.remove(&own);
+    let pids = found.into_iter().filter_map(|pid| u32::try_from(pid).ok());
     pids.filter_map(ProcessHandle::open).filter(is_the_one_found).filter(|handle| !handle.is_gone()).collect()
 }
 
-/// False for processes of other users, whose environment cannot be read.
-fn carries_token(process: &Process, is_ours: &impl Fn(&str) -> bool) -> bool {
-    let Ok(environment) = process.environ() else { return false };
-    environment.get(OsStr::new("ASKBOX_RUN")).and_then(|token| token.to_str()).is_some_and(is_ours)
+fn owner(process: &Process, is_ours: &impl Fn(&str) -> bool) -> Owner {
+    // The environment of another user's process cannot be read.
+    let Ok(environment) = process.environ() else { return Owner::Unknown };
+    match environment.get(OsStr::new("ASKBOX_RUN")).map(|token| token.to_str()) {
+        Some(token) => token.filter(|token| is_ours(token)).map_or(Owner::Another, |_| Owner::Ours),
+        None if environment.contains_key(OsStr::new(SUPERVISES)) => Owner::Another,
+        None => Owner::Unknown,
+    }
+}
+
+fn is_of_this_user(process: &Process) -> bool {
+    process.uid().is_ok_and(|user| user == rustix::process::geteuid().as_raw())
 }
 
 fn parent_of(process: &Process) -> Option<i32> {

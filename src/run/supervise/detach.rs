@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{self, Run};
-use crate::run::process::programs;
+use crate::run::process::{programs, run_processes};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
@@ -38,6 +38,7 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
     OF_A_RUN.iter().for_each(|name| {
         command.env_remove(name);
     });
+    command.env(run_processes::SUPERVISES, run.token());
     Ok(command)
 }
 
