@@ -8,5 +8,6 @@ mod chains;
 mod definitions;
 mod facts;
 mod main_job;
+mod operator;
 mod scripted_api;
 mod stopping;

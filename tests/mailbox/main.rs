@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod checkpoint_proof;
 mod conformance;
 mod gc;
 mod other_rounds;

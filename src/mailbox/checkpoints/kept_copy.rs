@@ -23,7 +23,7 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
         if disk::exists(&copy) && modified(&copy) >= time {
             return Ok(());
         }
-        let document = store::read_for(path, &question.workflow_id).map_err(|e| gone(path, e))?;
+        let document = store::read_named(mailbox, path, &question.workflow_id).map_err(|e| gone(path, e))?;
         if modified(path) == time {
             return disk::replace_dated(&copy, &document.to_bytes(), time);
         }

@@ -3,32 +3,80 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use crate::disk;
-use crate::document::Document;
+use crate::document::{self, Document};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use crate::mailbox::layout::{Folder, Mailbox};
+
+/// The field in which a checkpoint says whose it is.
+const PROOF: &str = "workflow_id";
 
 /// Reads a checkpoint file.
 pub fn read(path: &Path) -> Result<CheckpointDocument> {
     Document::parse(&disk::read(path, MAX_CHECKPOINT)?).map_err(|e| e.in_file(path))
 }
 
-/// Reads a checkpoint file and refuses one that names another workflow.
-pub fn read_for(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument> {
-    parse_for(path, &disk::read(path, MAX_CHECKPOINT)?, workflow)
-}
-
-pub(super) fn parse_for(path: &Path, bytes: &[u8], workflow: &WorkflowId) -> Result<CheckpointDocument> {
-    let document = CheckpointDocument::parse(bytes).map_err(|e| e.in_file(path))?;
+/// Reads a file of `checkpoints/`, which by its place is this workflow's checkpoint. One that names another workflow is refused.
+pub fn read_own(path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument> {
+    let document = read(path)?;
     match &document.typed.workflow_id {
-        Some(other) if other != workflow => {
-            Err(Error::invalid("workflow_id", format!("is `{other}`, not `{workflow}`"), "name the checkpoint of this workflow")
-                .in_file(path))
-        }
+        Some(other) if other != workflow => Err(names_another(other, workflow).in_file(path)),
         _ => Ok(document),
     }
+}
+
+/// Reads the checkpoint that a question names.
+///
+/// # Security
+/// A question may name any file. Outside of `checkpoints/` only a file that says itself that it is this workflow's checkpoint is used:
+/// nothing of any other file's content leaves this function, not even in an error.
+pub fn read_named(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Result<CheckpointDocument> {
+    if path == self::path(mailbox, workflow) {
+        return read_own(path, workflow);
+    }
+    parse_proven(&disk::read(path, MAX_CHECKPOINT)?, workflow).map_err(|e| e.in_file(path))
+}
+
+/// Reads a checkpoint that must say that it is this workflow's.
+pub(super) fn parse_proven(bytes: &[u8], workflow: &WorkflowId) -> Result<CheckpointDocument> {
+    let not_proven = || {
+        let fix = format!("write \"workflow_id\": \"{workflow}\" into it if it is, or save it: checkpoint save {workflow} < FILE");
+        Error::invalid(PROOF, format!("does not say that this is the checkpoint of {workflow}"), fix)
+    };
+    match CheckpointDocument::parse(bytes) {
+        Ok(document) => match &document.typed.workflow_id {
+            Some(own) if own == workflow => Ok(document),
+            Some(other) => Err(names_another(other, workflow)),
+            None => Err(not_proven()),
+        },
+        // Such an error holds no content: it names the place where the JSON breaks off, or a field of a checkpoint that is this workflow's.
+        Err(e) if serde_json::from_slice::<IgnoredAny>(bytes).is_err() || says(bytes, workflow) => Err(e),
+        Err(_) => Err(not_proven()),
+    }
+}
+
+/// Whether a JSON object says that it is this workflow's checkpoint, whatever else it holds.
+fn says(bytes: &[u8], workflow: &WorkflowId) -> bool {
+    #[derive(Deserialize)]
+    struct Owner {
+        workflow_id: WorkflowId,
+    }
+    document::json::<Owner>(bytes).is_some_and(|owner| owner.workflow_id == *workflow)
+}
+
+fn names_another(other: &WorkflowId, workflow: &WorkflowId) -> Error {
+    Error::invalid(PROOF, format!("is `{other}`, not `{workflow}`"), "name the checkpoint of this workflow")
+}
+
+/// Whether a file that a question names as its checkpoint was refused because it does not say that it is.
+#[must_use]
+pub fn is_not_proven(error: &Error) -> bool {
+    matches!(error, Error::Invalid { field, .. } if field == PROOF)
 }
 
 /// The path of a workflow's own checkpoint.
@@ -42,7 +90,7 @@ pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
 /// # Errors
 /// [`Error::NotFound`] if there is none.
 pub fn load(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<CheckpointDocument> {
-    read_for(&path(mailbox, workflow), workflow).map_err(|e| if e.is_missing_file() { missing(workflow) } else { e })
+    read_own(&path(mailbox, workflow), workflow).map_err(|e| if e.is_missing_file() { missing(workflow) } else { e })
 }
 
 fn missing(workflow: &WorkflowId) -> Error {

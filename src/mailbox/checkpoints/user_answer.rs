@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::disk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
@@ -64,11 +64,7 @@ pub fn write(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, re
 /// askbox change any other file of the user's.
 fn set(path: &Path, round: &RoundId, value: &Value) -> Result<Vec<u8>> {
     let before = disk::read(path, MAX_CHECKPOINT)?;
-    let mut document = store::parse_for(path, &before, &round.workflow)?;
-    if document.typed.workflow_id.is_none() {
-        let fix = "only a checkpoint that names its workflow gets the answer written into it";
-        return Err(Error::invalid("workflow_id", "is missing", fix).in_file(path));
-    }
+    let mut document = store::parse_proven(&before, &round.workflow).map_err(|e| e.in_file(path))?;
     document.set_field("user_answer", value)?;
     document.set_field("user_answer_to", &round.question)?;
     disk::replace(path, &document.to_bytes())?;
@@ -81,10 +77,7 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
     let own = mailbox.document(Folder::Checkpoints, &round.workflow);
     let candidates = question.checkpoint.iter().cloned().chain([own]);
     for candidate in candidates {
-        let Ok(document) = store::read(&candidate) else { continue };
-        if document.typed.workflow_id.as_ref().is_some_and(|w| *w != round.workflow) {
-            continue;
-        }
+        let Ok(document) = store::read_named(mailbox, &candidate, &round.workflow) else { continue };
         let value = document.typed.user_answer.clone().and_then(|v| AnswerValue::from_json(v).ok());
         let Some(value) = value else { continue };
         // `mv` keeps the question's modification time, so an answer to this question is younger. A checkpoint with the same time

@@ -15,9 +15,9 @@ use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::checkpoints::user_answer;
+use crate::mailbox::checkpoints::{store, user_answer};
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::documents::{check_answer, check_question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
@@ -80,7 +80,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
         None => user_answer::given_by_hand(mailbox, &path, &document.typed, &round),
     };
     let reply = given
-        .ok_or_else(|| "no answer came with it".to_owned())
+        .ok_or_else(|| no_answer(mailbox, &document.typed))
         .and_then(|answer| check_answer::check(&document.typed, answer).map_err(|e| e.to_string()));
     let reply = match (reply, grace_left(&path)) {
         (Ok(reply), _) => reply,
@@ -126,6 +126,15 @@ pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> 
         return Ok(false);
     }
     Ok(matches!(undo(mailbox, &path, &round, "no answer came with it")?, Adopted::Undone))
+}
+
+/// Why there is no answer. One in a file that does not say that it is this workflow's checkpoint is not looked for.
+fn no_answer(mailbox: &Mailbox, question: &Question) -> String {
+    let none = "no answer came with it".to_owned();
+    match question.checkpoint.as_deref().map(|path| store::read_named(mailbox, path, &question.workflow_id)) {
+        Some(Err(e)) if store::is_not_proven(&e) => format!("{none}: {e}"),
+        _ => none,
+    }
 }
 
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {

@@ -3,12 +3,14 @@
 use crate::agent::chain_signals::quoted;
 use crate::config::Config;
 use crate::error::Result;
+use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::awaited::{End, Ended};
 use crate::mailbox::documents::question::Content;
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
+use crate::run::prompt::answer_text;
+use crate::run::prompt::readable_files::{self, Checkpoint};
 use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
-use crate::run::prompt::{answer_text, readable_files};
 use crate::text::{one_line, shell_quote};
 
 /// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
@@ -60,9 +62,12 @@ fn result(ended: &Ended) -> String {
 }
 
 fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
-    match (readable_files::checkpoint(mailbox, question), &question.checkpoint) {
-        (Some(path), _) => path.display().to_string(),
-        (None, Some(lost)) => format!("{} (missing or unreadable: say so if you need it)", lost.display()),
-        (None, None) => "(none was saved)".into(),
+    match readable_files::checkpoint(mailbox, question) {
+        Checkpoint::At(path) => path.display().to_string(),
+        Checkpoint::Unusable(path, e) if store::is_not_proven(&e) => {
+            format!("{} (not used, it does not say that it is this workflow's checkpoint: say so if you need it)", path.display())
+        }
+        Checkpoint::Unusable(path, _) => format!("{} (missing or unreadable: say so if you need it)", path.display()),
+        Checkpoint::None => "(none was saved)".into(),
     }
 }

@@ -130,7 +130,8 @@ fn acknowledge(args: &AskAnswer, accepted: &Accepted, reply: &Answer) -> Result<
 
 /// `ask-answer show ID`
 fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()> {
-    let found = answering::question(&args.common.open()?, id)?;
+    let mailbox = args.common.open()?;
+    let found = answering::question(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
         let question = &found.document.typed;
         if question.questions.len() > ask_user::MAX_QUESTIONS {
@@ -151,7 +152,7 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    program::print_words(&question_text::round(&found))
+    program::print_words(&question_text::round(&mailbox, &found))
 }
 
 /// `ask-answer edit ID`
@@ -161,7 +162,7 @@ fn edit(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
     if found.document.typed.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
     }
-    let draft = editor::write(&question_text::round(&found), ".md")?;
+    let draft = editor::write(&question_text::round(&mailbox, &found), ".md")?;
     let reply = Answer::value(AnswerValue::Text(draft.text.clone()), by, CHANNEL);
     give(args, &mailbox, id, Some(found.id.question), reply).inspect_err(|_| {
         if let Some(path) = draft.keep() {

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::round::Round;
-use crate::mailbox::{Answer, Folder, Question};
+use crate::mailbox::{Answer, Folder, Mailbox, Question};
 use crate::surface::terminal::columns::{padded, width};
 use crate::text::{excerpt, one_line};
 use crate::time::{self, Time};
@@ -66,7 +67,7 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
 
 /// The asker, the times, and the context of a question.
 #[must_use]
-pub fn about(question: &Question) -> String {
+pub fn about(mailbox: &Mailbox, question: &Question) -> String {
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
@@ -88,7 +89,11 @@ pub fn about(question: &Question) -> String {
         let _ = writeln!(out, "  in {}", cwd.display());
     }
     if let Some(path) = &question.checkpoint {
-        let _ = writeln!(out, "  checkpoint {}", path.display());
+        let not_used = match store::read_named(mailbox, path, &question.workflow_id) {
+            Err(e) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
+            _ => "",
+        };
+        let _ = writeln!(out, "  checkpoint {}{not_used}", path.display());
     }
     if let Some(context) = &question.context {
         out.push('\n');
@@ -101,9 +106,9 @@ pub fn about(question: &Question) -> String {
 
 /// A round with its question, its state and its answers.
 #[must_use]
-pub fn round(found: &Round) -> String {
+pub fn round(mailbox: &Mailbox, found: &Round) -> String {
     let question = &found.document.typed;
-    let mut out = about(question);
+    let mut out = about(mailbox, question);
     out.push('\n');
     if let Some(lead_in) = question.lead_in() {
         let _ = writeln!(out, "{}\n", lead_in.trim_end());

@@ -88,10 +88,10 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
         question.parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?.filter(|parent| *parent != question.workflow_id);
     }
     match &question.checkpoint {
-        Some(path) => check_checkpoint(path, &question.workflow_id),
+        Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
         None => {
             let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-            match store::read_for(&own, &question.workflow_id) {
+            match store::read_own(&own, &question.workflow_id) {
                 Err(e) if e.is_missing_file() => {}
                 other => drop(other.map(|_| question.checkpoint = Some(own))?),
             }
@@ -101,8 +101,8 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
 }
 
 /// Refuses a checkpoint that cannot be read: the relaunched agent would not know its state.
-fn check_checkpoint(path: &Path, workflow: &WorkflowId) -> Result<()> {
-    match store::read_for(path, workflow) {
+fn check_checkpoint(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Result<()> {
+    match store::read_named(mailbox, path, workflow) {
         Err(e) if e.is_missing_file() => Err(Error::not_found(
             format!("the checkpoint {} does not exist", path.display()),
             format!("save it first: checkpoint save {workflow} < FILE"),

@@ -20,7 +20,7 @@ pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     let mut objects = Vec::new();
     for id in ids {
         let path = store::path(mailbox, &id);
-        let read = store::read_for(&path, &id);
+        let read = store::read_own(&path, &id);
         if as_json {
             objects.push(match &read {
                 Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),

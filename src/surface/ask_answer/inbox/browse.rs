@@ -99,7 +99,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
         gone(&found)?;
         return Ok(Reply::Skip);
     }
-    program::print_words(&format!("\n{}\n", question_text::about(&found.document.typed)))?;
+    program::print_words(&format!("\n{}\n", question_text::about(mailbox, &found.document.typed)))?;
     loop {
         let reply = match ask_all(&found)? {
             Reply::Given(value) => Answer::value(value, by, CHANNEL),

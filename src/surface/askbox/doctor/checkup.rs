@@ -119,6 +119,6 @@ pub(super) fn problem(error: &Error) -> String {
 }
 
 /// Why a checkpoint cannot be resumed from; `None` where it can be.
-pub(super) fn checkpoint_problem(path: &Path, workflow: &WorkflowId) -> Option<Error> {
-    store::read_for(path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
+pub(super) fn checkpoint_problem(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Option<Error> {
+    store::read_named(mailbox, path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
 }

@@ -23,7 +23,7 @@ pub(super) fn look(checkup: &mut Checkup) {
     }
     for id in sorted(list::workflows(&mailbox, Folder::Checkpoints)) {
         let path = mailbox.document(Folder::Checkpoints, &id);
-        if let Some(error) = checkpoint_problem(&path, &id).filter(|e| is_about_content(&path, e)) {
+        if let Some(error) = checkpoint_problem(&mailbox, &path, &id).filter(|e| is_about_content(&path, e)) {
             let mend = format!("{} && checkpoint validate {}", edit(&path), word(&path));
             checkup.report("checkpoint", id.as_str(), problem(&error), mend);
         }

@@ -36,7 +36,7 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     }
     waiting(checkup, id, &question);
     if let Some(path) = &question.checkpoint
-        && let Some(error) = checkpoint_problem(path, id)
+        && let Some(error) = checkpoint_problem(mailbox, path, id)
         && !disk::exists(mailbox.document(Folder::Checkpoints, id))
     {
         let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
