@@ -267,3 +267,20 @@ fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is
     let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
     assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
 }
+
+#[test]
+fn a_withdrawn_round_is_found_after_a_power_cut() {
+    needs!("strace");
+    let world = World::stepping("work");
+    world.ok("ask-post", &["-w", "docs", "Merge?"]);
+    let round = world.round("docs");
+    let calls = calls(&world, "ask-answer", &["cancel", "docs"]);
+    assert_ordered(&calls);
+    // Its rounds are found by the names in `runs/W/`: without that name, the workflow would be as it was before the question.
+    let told = position(&calls, |c| matches!(c, Call::Printed(_)));
+    position(&calls, |c| matches!(c, Call::FolderMade(path) if path.ends_with(&format!("/runs/docs/{round}"))));
+    for folder in ["/runs/docs", "/runs"] {
+        let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
+        assert!(calls[..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
+    }
+}

@@ -3,7 +3,7 @@
 //! A pending question ([`pending`]):
 //! 1. make the folder `runs/W/Q`, by which the workflow's rounds are found;
 //! 2. replace `pending/W.json` by the document with `closed` set: **the commit point**;
-//! 3. move it to `closed/W.Q.json`; remove its timers.
+//! 3. sync the folder's name, move the document to `closed/W.Q.json`, remove its timers.
 //!
 //! A claimed round ([`claimed`], or [`prepare`] and [`PreparedClose::commit`]):
 //! 1. stage the document with `closed` set;
@@ -101,6 +101,8 @@ pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument
 pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
     if from == Folder::Pending {
         create_runs_folder(mailbox, round)?;
+        // Whoever made it: without its name, a power cut would hide the round from its workflow.
+        disk::sync_names_up_to(&mailbox.runs_of_workflow(&round.workflow), &mailbox.folder(Folder::Runs))?;
     }
     let path = round::path(mailbox, from, round);
     let closing = read_question::document(&path)?.typed.closed;
@@ -115,7 +117,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
     Ok(())
 }
 
-/// Makes the `runs/` folder of a round that never ran. It is not synced: a missing one is made again by [`move_to_closed`].
+/// Makes the `runs/` folder of a round that never ran. [`move_to_closed`] syncs it.
 fn create_runs_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     disk::touch_folder(&mailbox.runs_of(round))
 }
