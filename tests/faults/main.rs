@@ -11,6 +11,7 @@ mod crashes;
 mod file_size_limit;
 mod full_disk;
 mod killed_at_every_syscall;
+mod power_cut;
 mod shortages;
 mod stopped_processes;
 mod storm;

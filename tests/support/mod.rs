@@ -6,6 +6,8 @@
 //! | `world/` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
 //! | `watcher.rs` | a running `relaunch watch` |
 //! | `process.rs` | how every process is started, waited for and killed; [`until`] |
+//! | `dice.rs` | choices that a seed repeats |
+//! | `disk/` | the disk that records what it is told, and whether this machine can mount one |
 //! | `files.rs` | names and contents of folders, and programs that a test writes |
 //! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
 //! | `terminal.rs` | a real terminal, by tmux |
@@ -14,6 +16,7 @@
 #![allow(dead_code, unused_imports, reason = "each of the five test programs uses a part")]
 
 pub mod claude;
+pub mod dice;
 pub mod files;
 pub mod json_schema;
 pub mod process;
@@ -23,8 +26,9 @@ pub mod watcher;
 pub mod world;
 
 pub use claude::ClaudeWorld;
+pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
-pub use process::{LIMIT, Outcome, Running, Signal, feed, in_parallel, kill, output, processes, signal, until};
+pub use process::{LIMIT, Outcome, Running, Signal, end_process, feed, in_parallel, kill, output, processes, signal, until};
 pub use terminal::Terminal;
 pub(crate) use tools::needs;
 pub use tools::{available, strace};

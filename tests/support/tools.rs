@@ -31,6 +31,12 @@ static MOUNTS: LazyLock<bool> = LazyLock::new(|| {
     probe.status().is_ok_and(|status| status.success())
 });
 
+/// Whether a disk with this filesystem can be mounted here, as a recorded one is.
+fn mounts(filesystem: &str) -> bool {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/disk/can_mount.sh");
+    Command::new("sh").arg(script).arg(filesystem).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
 /// Whether a test that needs this may run. False if `ASKBOX_TEST_WITHOUT` names it. Panics where it is missing.
 #[track_caller]
 pub fn available(need: &str) -> bool {
@@ -41,11 +47,15 @@ pub fn available(need: &str) -> bool {
     let there = match need {
         "root" => rustix::process::geteuid().is_root(),
         "mount" => *MOUNTS,
+        "ext4" | "xfs" | "btrfs" => mounts(need),
         program => find(program).is_some(),
     };
     let what = match need {
         "root" => "to run as root, for files of several users".to_owned(),
         "mount" => "the right to mount a filesystem in a namespace of its own, as root has it".to_owned(),
+        "ext4" | "xfs" | "btrfs" => {
+            format!("to mount a disk with {need}: root, /dev/fuse, a loop device, mkfs.{need} and a kernel that knows {need}")
+        }
         program => format!("the program {program}, which tests/run installs where it can"),
     };
     assert!(there, "this test needs {what}; ASKBOX_TEST_WITHOUT={need} opts out of all tests that do");

@@ -76,7 +76,16 @@ impl World {
 
     /// A home for the real `claude`, beside its work folder and on the disk.
     pub fn beside_its_work() -> Self {
-        let folder = tempfile::Builder::new().prefix("askbox-test").tempdir().expect("a temporary folder");
+        Self::with_home_in(&std::env::temp_dir())
+    }
+
+    /// A home beside everything else, so that a filesystem can be mounted on it.
+    pub fn with_home_apart() -> Self {
+        Self::with_home_in(&memory())
+    }
+
+    fn with_home_in(place: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("askbox-test").tempdir_in(place).expect("a temporary folder");
         let root = folder.path().canonicalize().expect("it exists");
         for name in ["home", "config", "work", "bin", "tmp"] {
             std::fs::create_dir(root.join(name)).expect("a folder in it");
