@@ -67,6 +67,20 @@ pub fn since(then: Time) -> Duration {
     (Utc::now() - then).to_std().unwrap_or_default()
 }
 
+/// Whether `then` is less than `limit` away from now. A time further ahead was written before the clock was set back: it is as old as one
+/// further behind.
+#[must_use]
+pub fn is_near(then: Time, limit: Duration) -> bool {
+    (Utc::now() - then).abs().to_std().is_ok_and(|away| away < limit)
+}
+
+/// Whether a stored date still has to be waited for. One that lies further ahead than the `longest` wait was written before the
+/// clock was set back: it is due.
+#[must_use]
+pub fn is_ahead(date: Time, longest: Duration, now: Time) -> bool {
+    date > now && (date - now).to_std().is_ok_and(|wait| wait <= longest)
+}
+
 /// A duration that documents and the configuration write as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -99,6 +113,14 @@ mod tests {
         for bad in ["", "5", "-1s", "forever", "999999y"] {
             assert!(parse_duration(bad, "timeout").is_err(), "{bad:?} was accepted");
         }
+    }
+
+    #[test]
+    fn a_date_further_ahead_than_the_longest_wait_is_due() {
+        let (now, hour) = (now(), Duration::from_secs(3600));
+        let ahead = |seconds| is_ahead(now + chrono::TimeDelta::seconds(seconds), hour, now);
+        assert!(ahead(1) && ahead(3600));
+        assert!(!ahead(0) && !ahead(-5) && !ahead(3601) && !ahead(315_360_000));
     }
 
     #[test]

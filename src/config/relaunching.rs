@@ -65,6 +65,12 @@ section! {
 }
 
 impl Relaunch {
+    /// The longest pause between two attempts. While the API is overloaded it may ask for one up to `throttle_deadline`.
+    #[must_use]
+    pub fn longest_pause(&self) -> Duration {
+        self.backoff_max.0.max(self.throttle_deadline.0)
+    }
+
     /// The pause after attempt number `attempt` (from 1) failed.
     #[must_use]
     pub fn pause(&self, attempt: u32) -> Duration {

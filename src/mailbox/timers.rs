@@ -98,7 +98,8 @@ pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time)
         && let Ok(every) = chrono::TimeDelta::from_std(every.0)
         && every > chrono::TimeDelta::zero()
     {
-        let gone = ((now - asked).num_milliseconds() / every.num_milliseconds().max(1)).max(0);
+        // Also where the clock was set back after the question: the reminders before `asked` count then.
+        let gone = (now - asked).num_milliseconds().div_euclid(every.num_milliseconds().max(1));
         let next = i32::try_from(gone + 1).ok().and_then(|n| every.checked_mul(n)).and_then(|d| asked.checked_add_signed(d));
         timers.extend(next.map(|at| timer(at, Due::Remind)));
     }

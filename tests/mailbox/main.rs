@@ -5,6 +5,7 @@
 mod support;
 
 mod checkpoint_proof;
+mod clocks;
 mod conformance;
 mod gc;
 mod other_rounds;

@@ -6,11 +6,13 @@ use std::path::Path;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::checkpoint::CheckpointDocument;
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::read_question::modified;
 
-/// Copies the checkpoint that a question names, if it lies under a temporary folder and the copy is missing or older.
+/// Copies the checkpoint that a question names, if it lies under a temporary folder and the copy is missing or has
+/// another time. Not only an older one: a clock that was ahead once dates a copy later than the original that comes after it.
 pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let Some(path) = question.checkpoint.as_deref().filter(|p| is_temporary(p)) else { return Ok(()) };
     let copy = mailbox.document(Folder::Checkpoints, &question.workflow_id);
@@ -20,10 +22,13 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
     // Modification times tell whether an answer is younger than its question, so the copy gets the time of the content it has.
     let mut time = modified(path);
     for _ in 0..10 {
-        if disk::exists(&copy) && modified(&copy) >= time {
+        if disk::exists(&copy) && modified(&copy) == time {
             return Ok(());
         }
         let document = store::read_named(mailbox, path, &question.workflow_id).map_err(|e| gone(path, e))?;
+        if holds_another_answer(&copy, &document) {
+            return Ok(());
+        }
         if modified(path) == time {
             return disk::replace_dated(&copy, &document.to_bytes(), time);
         }
@@ -40,6 +45,11 @@ fn gone(path: &Path, error: Error) -> Error {
         return error;
     }
     Error::not_found(format!("the checkpoint {} was removed while it was being copied", path.display()), "save it, and post again")
+}
+
+/// Whether the copy holds an answer that the original does not: a person wrote it there by hand.
+fn holds_another_answer(copy: &Path, original: &CheckpointDocument) -> bool {
+    store::read(copy).is_ok_and(|copy| copy.typed.user_answer.is_some() && copy.typed.user_answer != original.typed.user_answer)
 }
 
 fn is_temporary(path: &Path) -> bool {

@@ -2,6 +2,7 @@
 //! before the agent receives any input.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -12,7 +13,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::failure::Failure;
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// The largest run record, in bytes.
 pub const MAX_RUN: u64 = 1 << 20;
@@ -149,6 +150,15 @@ impl Run {
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.failure.as_ref().is_some_and(|f| f.class.waits())
+    }
+
+    /// Until when the next attempt has to wait; `None` if it may start. `longest`: the longest pause of the configuration.
+    #[must_use]
+    pub fn waits_until(&self, longest: Duration, now: Time) -> Option<Time> {
+        let at = self.retry_at?;
+        // The pause as it was chosen. An attempt that ended later than now did so before the clock was set back.
+        let chosen = self.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
+        time::is_ahead(at, chosen.min(longest), now).then_some(at)
     }
 
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.

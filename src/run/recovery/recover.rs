@@ -92,8 +92,8 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         // run of an earlier round, which has to end first.
         State::Claimed if another_is_live(mailbox, round)? => Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1))),
         State::Claimed => launch_next(mailbox, config, &document, &last),
-        State::Failed => match last.retry_at {
-            Some(at) if at > now => Ok(Recovered::Later(at)),
+        State::Failed => match last.waits_until(config.relaunch.longest_pause(), now) {
+            Some(at) => Ok(Recovered::Later(at)),
             _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
             _ => Ok(Recovered::Orphans),
         },

@@ -74,12 +74,12 @@ impl Gate {
     pub(in crate::watch) fn check(&mut self) -> Verdict {
         (self.until, self.recheck_probe_at) = (None, None);
         let now = time::now();
-        if self.breaker.read().permit(now) == Permit::Wait {
+        if self.breaker.read().permit(self.settings, now) == Permit::Wait {
             self.end_dead_probe();
         }
         // One reading gives both, because another watcher may change the file in between.
         let breaker = self.breaker.read();
-        let (permit, probe) = (breaker.permit(time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
+        let (permit, probe) = (breaker.permit(self.settings, time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
         match permit {
             Permit::Any | Permit::One => self.check_budget(now),
             Permit::NotBefore(at) => {
@@ -122,10 +122,11 @@ impl Gate {
     /// Asks, right before a run is started, whether it may start. If one run is to be tried, one of all watchers gets it.
     pub(in crate::watch) fn admit(&mut self, run: &Run) -> bool {
         let token = run.token();
-        if self.breaker.read().permit(time::now()) == Permit::Any {
+        let settings = self.settings;
+        if self.breaker.read().permit(settings, time::now()) == Permit::Any {
             return true;
         }
-        let (admitted, is_probe) = self.breaker.change(|breaker| match breaker.permit(time::now()) {
+        let (admitted, is_probe) = self.breaker.change(|breaker| match breaker.permit(settings, time::now()) {
             Permit::Any => (true, false),
             Permit::One => (true, breaker.launched(&token, time::now())),
             Permit::Wait | Permit::NotBefore(_) => (false, false),
@@ -151,7 +152,7 @@ impl Gate {
         let (settings, now) = (self.settings, time::now());
         let (changes, why, permit) = self.breaker.change(|breaker| {
             let changes: Vec<_> = runs.iter().map(|run| observe_one(breaker, run, settings, now)).collect();
-            (changes, breaker.why().unwrap_or_default().to_owned(), breaker.permit(now))
+            (changes, breaker.why().unwrap_or_default().to_owned(), breaker.permit(settings, now))
         });
         for change in changes {
             match (change, permit) {
@@ -171,7 +172,7 @@ impl Gate {
             if Lock::is_held(&record::lock_path(&self.mailbox, &run.round())).unwrap_or(true) {
                 return;
             }
-            let is_starting = tried_at.is_some_and(|at| time::since(at) < PROBE_START_LIMIT);
+            let is_starting = tried_at.is_some_and(|at| time::is_near(at, PROBE_START_LIMIT));
             if run.state == State::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
                 return;
             }
@@ -186,7 +187,8 @@ impl Gate {
         let rounds = [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(&self.mailbox, f));
         let mut runs: Vec<Run> = rounds.filter_map(|round| record::latest(&self.mailbox, &round).ok().flatten()).collect();
         runs.retain(|r| {
-            matches!(r.state, State::Failed | State::Parked) && r.ended_at.is_some_and(|at| time::since(at) < self.settings.window)
+            matches!(r.state, State::Failed | State::Parked)
+                && r.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
         });
         runs.sort_unstable_by_key(|r| r.ended_at);
         self.observe(&runs);
@@ -207,7 +209,7 @@ impl Gate {
 fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
     let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
     match run.state {
-        State::Delivered => breaker.delivered(at),
+        State::Delivered => breaker.delivered(at, now),
         State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
             breaker.failed(&token, at, settings, now)
         }

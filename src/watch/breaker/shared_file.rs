@@ -115,7 +115,9 @@ mod tests {
                 .map(|watcher| {
                     let mut shared = SharedBreaker::of(&mailbox);
                     scope.spawn(move || {
-                        shared.change(|b| b.permit(time::now()) == Permit::One && b.launched(&format!("p{watcher}/q/1"), time::now()))
+                        shared.change(|b| {
+                            b.permit(settings, time::now()) == Permit::One && b.launched(&format!("p{watcher}/q/1"), time::now())
+                        })
                     })
                 })
                 .collect();

@@ -127,12 +127,12 @@ pub enum Change {
 }
 
 impl Breaker {
-    /// What may be launched now.
+    /// What may be launched now. A pause that would last longer than pauses do began before the clock was set back: it is over.
     #[must_use]
-    pub fn permit(&self, now: Time) -> Permit {
+    pub fn permit(&self, settings: Settings, now: Time) -> Permit {
         match &self.state {
             State::Closed => Permit::Any,
-            State::Open { until, .. } if *until > now => Permit::NotBefore(*until),
+            State::Open { until, pause, .. } if time::is_ahead(*until, length(settings, *pause), now) => Permit::NotBefore(*until),
             State::Open { .. } => Permit::One,
             State::Probing { .. } => Permit::Wait,
         }
@@ -148,12 +148,14 @@ impl Breaker {
     /// A run failed. The same run counts once, however often this is called.
     pub fn failed(&mut self, run: &str, at: Time, settings: Settings, now: Time) -> Change {
         let known = self.failures.iter().any(|f| f.run == run);
-        if settings.failures == 0 || known || self.delivered_at.is_some_and(|d| d >= at) {
+        // What lies ahead of the clock was noted before the clock was set back, and counts no longer.
+        let at = at.min(now);
+        if settings.failures == 0 || known || self.delivered_at.is_some_and(|d| d >= at && d <= now) {
             return Change::None;
         }
         let begin = now.checked_sub_signed(delta(settings.window)).unwrap_or(Time::MIN_UTC);
         self.failures.push(Failed { at, run: run.into() });
-        self.failures.retain(|f| f.at > begin);
+        self.failures.retain(|f| f.at > begin && f.at <= now);
         let excess = self.failures.len().saturating_sub(REMEMBERED);
         self.failures.drain(..excess);
         match &self.state {
@@ -171,11 +173,12 @@ impl Breaker {
     }
 
     /// A run was delivered, so the breaker closes. A run that ended before the breaker opened does not close it.
-    pub fn delivered(&mut self, at: Time) -> Change {
-        self.delivered_at = Some(self.delivered_at.map_or(at, |d| d.max(at)));
-        self.failures.retain(|f| f.at > at);
+    pub fn delivered(&mut self, at: Time, now: Time) -> Change {
+        let at = at.min(now);
+        self.delivered_at = Some(self.delivered_at.filter(|d| *d <= now).map_or(at, |d| d.max(at)));
+        self.failures.retain(|f| f.at > at && f.at <= now);
         match &self.state {
-            State::Open { since, .. } | State::Probing { since, .. } if *since <= at => {
+            State::Open { since, .. } | State::Probing { since, .. } if *since <= at || *since > now => {
                 self.state = State::Closed;
                 Change::Closed
             }
@@ -212,8 +215,13 @@ impl Breaker {
 }
 
 fn open(since: Time, pause: u32, settings: Settings, now: Time, why: String) -> State {
-    let length = settings.pause.saturating_mul(1 << (pause - 1).min(DOUBLINGS));
-    State::Open { since, until: now.checked_add_signed(delta(length)).unwrap_or(Time::MAX_UTC), pause, why }
+    let length = delta(length(settings, pause));
+    State::Open { since, until: now.checked_add_signed(length).unwrap_or(Time::MAX_UTC), pause, why }
+}
+
+/// How long this pause in a row lasts.
+fn length(settings: Settings, pause: u32) -> Duration {
+    settings.pause.saturating_mul(1 << pause.saturating_sub(1).min(DOUBLINGS))
 }
 
 fn delta(duration: Duration) -> TimeDelta {
@@ -245,10 +253,10 @@ mod tests {
     #[test]
     fn it_opens_at_the_last_of_n_failures_within_the_window_and_lets_one_run_through_after_its_pause() {
         let mut breaker = opened();
-        assert_eq!(breaker.permit(at(119)), Permit::NotBefore(at(120)));
-        assert_eq!(breaker.permit(at(120)), Permit::One);
+        assert_eq!(breaker.permit(SETTINGS, at(119)), Permit::NotBefore(at(120)));
+        assert_eq!(breaker.permit(SETTINGS, at(120)), Permit::One);
         assert!(breaker.launched("d/1/1", at(0)));
-        assert_eq!(breaker.permit(at(1000)), Permit::Wait);
+        assert_eq!(breaker.permit(SETTINGS, at(1000)), Permit::Wait);
         assert!(!breaker.launched("e/1/1", at(0)), "there is one probe only");
         assert_eq!(breaker.probe(), Some(("d/1/1", Some(at(0)))));
     }
@@ -259,7 +267,7 @@ mod tests {
         for n in 0..50 {
             assert_eq!(fail(&mut breaker, &format!("w/1/{n}"), n * 31), Change::None);
         }
-        assert_eq!(breaker.permit(at(2000)), Permit::Any);
+        assert_eq!(breaker.permit(SETTINGS, at(2000)), Permit::Any);
         assert!(breaker.failures.len() < 3);
     }
 
@@ -267,8 +275,8 @@ mod tests {
     fn a_delivered_run_closes_it_and_forgets_the_failures_before() {
         let mut breaker = opened();
         breaker.launched("d/1/1", at(0));
-        assert_eq!(breaker.delivered(at(130)), Change::Closed);
-        assert_eq!((breaker.permit(at(130)), breaker.why()), (Permit::Any, None));
+        assert_eq!(breaker.delivered(at(130), at(130)), Change::Closed);
+        assert_eq!((breaker.permit(SETTINGS, at(130)), breaker.why()), (Permit::Any, None));
         assert_eq!(fail(&mut breaker, "e/1/1", 131), Change::None);
         assert_eq!(fail(&mut breaker, "f/1/1", 132), Change::None);
         assert_eq!(fail(&mut breaker, "g/1/1", 133), Change::Opened);
@@ -277,10 +285,10 @@ mod tests {
     #[test]
     fn a_run_delivered_before_the_breaker_opened_does_not_close_it() {
         let mut breaker = opened();
-        assert_eq!(breaker.delivered(at(19)), Change::None);
-        assert_eq!(breaker.permit(at(21)), Permit::NotBefore(at(120)));
-        assert_eq!(breaker.delivered(at(20)), Change::Closed);
-        assert_eq!(breaker.delivered(at(20)), Change::None, "a second report of the same delivery changes nothing");
+        assert_eq!(breaker.delivered(at(19), at(21)), Change::None);
+        assert_eq!(breaker.permit(SETTINGS, at(21)), Permit::NotBefore(at(120)));
+        assert_eq!(breaker.delivered(at(20), at(21)), Change::Closed);
+        assert_eq!(breaker.delivered(at(20), at(21)), Change::None, "a second report of the same delivery changes nothing");
     }
 
     #[test]
@@ -289,11 +297,11 @@ mod tests {
         let mut now = 20;
         for long in [200, 400, 800, 800, 800] {
             now += 5000;
-            assert_eq!(breaker.permit(at(now)), Permit::One);
+            assert_eq!(breaker.permit(SETTINGS, at(now)), Permit::One);
             breaker.launched("p/1/1", at(0));
             breaker.failures.clear();
             assert_eq!(fail(&mut breaker, "p/1/1", now), Change::Opened);
-            assert_eq!(breaker.permit(at(now)), Permit::NotBefore(at(now + long)));
+            assert_eq!(breaker.permit(SETTINGS, at(now)), Permit::NotBefore(at(now + long)));
         }
     }
 
@@ -303,11 +311,11 @@ mod tests {
         assert_eq!(fail(&mut breaker, "z/1/1", 21), Change::None);
         breaker.launched("d/1/1", at(0));
         assert_eq!(fail(&mut breaker, "y/1/1", 121), Change::None);
-        assert_eq!(breaker.permit(at(121)), Permit::Wait);
+        assert_eq!(breaker.permit(SETTINGS, at(121)), Permit::Wait);
         breaker.ended("y/1/1", at(122));
-        assert_eq!(breaker.permit(at(122)), Permit::Wait);
+        assert_eq!(breaker.permit(SETTINGS, at(122)), Permit::Wait);
         breaker.ended("d/1/1", at(123));
-        assert_eq!(breaker.permit(at(123)), Permit::One, "a probe that was stopped says nothing: another run may be tried");
+        assert_eq!(breaker.permit(SETTINGS, at(123)), Permit::One, "a probe that was stopped says nothing: another run may be tried");
     }
 
     #[test]
@@ -322,7 +330,7 @@ mod tests {
         for n in 0..99 {
             assert_eq!(breaker.failed(&format!("a/1/{n}"), at(n), off, at(n)), Change::None);
         }
-        assert_eq!(breaker.permit(at(100)), Permit::Any);
+        assert_eq!(breaker.permit(SETTINGS, at(100)), Permit::Any);
     }
 
     #[test]
@@ -331,7 +339,7 @@ mod tests {
         let mut states = vec![Breaker::default(), breaker.clone()];
         breaker.launched("d/1/1", at(0));
         states.push(breaker.clone());
-        breaker.delivered(at(200));
+        breaker.delivered(at(200), at(200));
         states.push(breaker);
         for breaker in states {
             let text = serde_json::to_string(&breaker).unwrap();
@@ -340,10 +348,30 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_ten_years_ahead_once_leaves_nothing_that_counts() {
+        const YEARS: i64 = 10 * 365 * 86_400;
+        let mut breaker = Breaker::default();
+        for run in ["a/1/1", "b/1/1", "c/1/1"] {
+            fail(&mut breaker, run, YEARS);
+        }
+        assert_eq!(breaker.permit(SETTINGS, at(YEARS)), Permit::NotBefore(at(YEARS + 100)));
+        // The clock is set back: the pause is over, and one delivered run closes the breaker.
+        assert_eq!(breaker.permit(SETTINGS, at(0)), Permit::One);
+        breaker.launched("d/1/1", at(0));
+        assert_eq!(breaker.delivered(at(1), at(1)), Change::Closed);
+        assert!(breaker.failures.is_empty());
+        // A delivery of that time does not keep it from opening.
+        breaker.delivered_at = Some(at(YEARS));
+        for (n, run) in ["e/1/1", "f/1/1", "g/1/1"].into_iter().enumerate() {
+            assert_eq!(fail(&mut breaker, run, 2), if n == 2 { Change::Opened } else { Change::None });
+        }
+    }
+
+    #[test]
     fn clocks_at_the_end_of_time_break_nothing() {
         let huge = Settings { failures: 1, window: Duration::MAX, pause: Duration::MAX };
         let mut breaker = Breaker::default();
         assert_eq!(breaker.failed("a/1/1", at(0), huge, at(0)), Change::Opened);
-        assert_eq!(breaker.permit(at(0)), Permit::NotBefore(Time::MAX_UTC));
+        assert_eq!(breaker.permit(huge, at(0)), Permit::NotBefore(Time::MAX_UTC));
     }
 }

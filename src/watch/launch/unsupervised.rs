@@ -37,8 +37,8 @@ impl Watcher<'_> {
                 let age = time::since(run.claimed_at);
                 if self.ready.iter().any(|r| r.round() == *round) {
                     // This watcher claimed it, and it waits for its turn.
-                } else if age < CLAIM_GRACE {
-                    self.look_later(path, CLAIM_GRACE - age);
+                } else if time::is_near(run.claimed_at, CLAIM_GRACE) {
+                    self.look_later(path, CLAIM_GRACE.saturating_sub(age));
                 } else {
                     self.ready.push_back(*run);
                 }

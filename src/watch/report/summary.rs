@@ -14,7 +14,7 @@ use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
 use crate::time::{self, Time};
 use crate::watch::breaker::shared_file;
-use crate::watch::breaker::state_machine::{Permit, State};
+use crate::watch::breaker::state_machine::{Permit, Settings, State};
 
 /// The numbers at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,7 +98,7 @@ pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     let breaker = shared_file::read(mailbox)?;
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
-    Ok(match (breaker.permit(time::now()), &breaker.state) {
+    Ok(match (breaker.permit(Settings::of(&config.relaunch), time::now()), &breaker.state) {
         (Permit::NotBefore(until), _) => Queue { state: QueueState::Paused, until: Some(until), why, failures },
         (_, State::Open { .. } | State::Probing { .. }) => Queue { state: QueueState::Probing, until: None, why, failures },
         (_, State::Closed) => match DayBudget::of(mailbox, config, time::now())? {
