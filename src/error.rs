@@ -171,6 +171,9 @@ fn io_hint(source: &std::io::Error, path: &Path) -> String {
     if is_shortage(source) {
         return "too many processes or open files, or too little memory (ulimit -a); repeat the command once there is room".into();
     }
+    if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return "a symbolic link lies on this path, and links in a mailbox are not followed; put the folder itself there".into();
+    }
     match source.kind() {
         K::StorageFull | K::QuotaExceeded => "nothing was changed; free some space on that filesystem and repeat the command".into(),
         K::FileTooLarge => "nothing was changed; raise the limit on the size of a file (ulimit -f) and repeat the command".into(),

@@ -68,6 +68,48 @@ pub fn shell_quote(text: &str) -> String {
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
+/// A file's name or path as one word of a shell (bash, zsh, ksh) that can be printed: bytes that are not UTF-8, control characters and
+/// characters that reorder text are escaped as in `$'\\377'`.
+#[must_use]
+pub fn path_word(path: impl AsRef<std::ffi::OsStr>) -> String {
+    let path = path.as_ref();
+    match path.to_str() {
+        Some(text) if !needs_escapes(text) => shell_quote(text),
+        _ => format!("$'{}'", escaped(path, true)),
+    }
+}
+
+/// A file's name or path to be shown: as it is, or with the escapes of [`path_word`].
+#[must_use]
+pub fn file_name(path: impl AsRef<std::ffi::OsStr>) -> String {
+    let path = path.as_ref();
+    match path.to_str() {
+        Some(text) if !needs_escapes(text) => text.to_owned(),
+        _ => escaped(path, false),
+    }
+}
+
+fn needs_escapes(text: &str) -> bool {
+    text.chars().any(|c| is_hazardous(c) || matches!(c, '\n' | '\t'))
+}
+
+fn escaped(path: &std::ffi::OsStr, for_shell: bool) -> String {
+    let mut out = String::new();
+    let octal = |out: &mut String, bytes: &[u8]| bytes.iter().for_each(|b| out.push_str(&format!("\\{b:03o}")));
+    for chunk in path.as_encoded_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                c if is_hazardous(c) || matches!(c, '\n' | '\t') => octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                '\\' => out.push_str("\\\\"),
+                '\'' if for_shell => out.push_str("\\'"),
+                c => out.push(c),
+            }
+        }
+        octal(&mut out, chunk.invalid());
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

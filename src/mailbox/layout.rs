@@ -91,30 +91,26 @@ impl Mailbox {
             Some(path) => path,
             None => home()?.join(".claude/questions"),
         };
-        std::path::absolute(&path).map_err(|_| Error::usage("the mailbox path is empty", "name a folder: --mailbox DIR"))
+        let path = std::path::absolute(&path).map_err(|_| Error::usage("the mailbox path is empty", "name a folder: --mailbox DIR"))?;
+        check_path(&path).map(|()| path)
     }
 
     /// Opens an existing mailbox: a folder with at least one of the mailbox's folders. An empty folder is none; it may be the place where
     /// the mailbox is to be mounted.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
-        let root = disk::Root::open(root.as_ref())?;
-        let found = root.check_subfolders(Folder::ALL.map(Folder::name))?;
-        let mailbox = Self { root };
-        match found {
+        check_path(root.as_ref())?;
+        let mailbox = Self { root: disk::Root::open(root.as_ref())? };
+        match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
                 return Err(Error::not_found(
                     format!("{} holds no mailbox", mailbox.root().display()),
-                    "the first ask-post or `askbox init` makes it; another one: --mailbox DIR or $ASKBOX_DIR",
+                    "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
                 ));
             }
             Subfolders::Some => {
-                let is_new = mailbox.has_no_records();
-                for folder in Folder::ALL {
-                    // Another program made the mailbox with fewer folders. A mailbox that cannot be written can still be read.
-                    drop(disk::create_folder_in(&mailbox.folder(folder)));
-                }
-                mailbox.note_no_children(is_new);
+                // A mailbox that cannot be written can still be read.
+                drop(mailbox.complete());
                 mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
             }
         }
@@ -126,6 +122,7 @@ impl Mailbox {
     /// Opens a mailbox, and makes the folders that are missing.
     pub fn open_or_create(root: impl AsRef<Path>) -> Result<Self> {
         let path = root.as_ref();
+        check_path(path)?;
         let root = match disk::Root::open(path) {
             Err(Error::NotFound { .. }) => {
                 disk::create_folder(path)?;
@@ -133,17 +130,21 @@ impl Mailbox {
             }
             other => other?,
         };
-        let found = root.check_subfolders(Folder::ALL.map(Folder::name))?;
         let mailbox = Self { root };
-        if found != Subfolders::All {
-            let is_new = mailbox.has_no_records();
-            Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&mailbox.folder(folder)))?;
-            mailbox.note_no_children(is_new);
-            // Another process may have made a folder meanwhile.
-            mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
+        if mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? != Subfolders::All {
+            mailbox.complete()?;
         }
         mailbox.make_durable()?;
         Ok(mailbox)
+    }
+
+    /// Makes the folders that are missing, because another program made the mailbox with fewer.
+    pub fn complete(&self) -> Result<()> {
+        let is_new = self.has_no_records();
+        Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&self.folder(folder)))?;
+        self.note_no_children(is_new);
+        // Another process may have made a folder meanwhile.
+        self.root.check_subfolders(Folder::ALL.map(Folder::name)).map(drop)
     }
 
     /// Whether no record of a workflow and no open question can exist, because their folders do not.
@@ -161,7 +162,7 @@ impl Mailbox {
 
     /// Syncs the names of the mailbox's folders. Another program may have made them without syncing, and a power cut would remove them
     /// together with all that they hold. This happens once for each mailbox; then `locks/synced` exists.
-    fn make_durable(&self) -> Result<()> {
+    pub(crate) fn make_durable(&self) -> Result<()> {
         let mark = self.lock_file("synced");
         if !disk::exists(&mark) {
             disk::sync_names(self.root())?;
@@ -247,6 +248,20 @@ impl Mailbox {
         let hash = workflow.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         self.lock_file(&format!("{:02x}", (hash ^ (hash >> 32)) as u8))
     }
+}
+
+/// The path goes into prompts, environments, unit files and JSON, which cannot hold every path.
+fn check_path(root: &Path) -> Result<()> {
+    let problem = match root.to_str() {
+        None => "is not UTF-8",
+        Some(text) if text.chars().any(char::is_control) => "has a control character, such as a newline",
+        Some(_) => return Ok(()),
+    };
+    let shown = crate::text::path_word(root);
+    Err(Error::usage(
+        format!("the mailbox path {shown} {problem}"),
+        "rename the folder, or choose another mailbox with --mailbox DIR or $ASKBOX_DIR",
+    ))
 }
 
 /// The right to change one workflow's documents.

@@ -1,5 +1,7 @@
 //! Lists the names in the mailbox's folders, and the pending questions.
 
+use std::ffi::{OsStr, OsString};
+
 use crate::disk;
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
@@ -7,9 +9,14 @@ use crate::mailbox::documents::question::QuestionDocument;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::read_question;
 
-/// The names in a folder, without hidden ones. A missing folder has no names.
+/// The names in a folder, without hidden ones and those that are not UTF-8. A missing folder has no names.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
     names_where(mailbox, folder, |name| !name.starts_with('.'))
+}
+
+/// [`names`], those that are not UTF-8 included.
+pub fn all_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<OsString>> {
+    found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b".")).map(Iterator::collect)?
 }
 
 /// The hidden names in a folder: temporary files, and what a crash left.
@@ -18,19 +25,18 @@ pub fn hidden_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
 }
 
 fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    let utf8 = |name: Result<OsString>| name.map(|name| name.into_string().ok()).transpose();
+    found(mailbox, folder, |name| name.to_str().is_some_and(&wanted))?.filter_map(utf8).collect()
+}
+
+fn found(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&OsStr) -> bool) -> Result<impl Iterator<Item = Result<OsString>>> {
     let path = mailbox.folder(folder);
     let entries = match disk::entries(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", &path)?,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        other => Some(other.io("read", &path)?),
     };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry.io("read", &path)?.name.to_string_lossy().into_owned();
-        if wanted(&name) {
-            names.push(name);
-        }
-    }
-    Ok(names)
+    let names = entries.into_iter().flatten().map(move |entry| Ok(entry.io("read", &path)?.name));
+    Ok(names.filter(move |name: &Result<OsString>| name.as_ref().map_or(true, |name| wanted(name))))
 }
 
 /// The workflows with a document in a folder that holds one document per workflow.

@@ -29,7 +29,7 @@
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
-//! | [`quarantine`] | files that cannot be used, and their grace time |
+//! | [`quarantine`], `held` | files that cannot be used, their grace time, and what they hold |
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
@@ -42,6 +42,7 @@ pub mod awaits;
 pub mod checkpoints;
 pub mod children;
 pub mod documents;
+mod held;
 pub mod layout;
 pub mod lineage;
 pub mod list;

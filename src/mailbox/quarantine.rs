@@ -1,11 +1,14 @@
 //! `quarantine/`: files that cannot be used, each with its reason beside it. askbox never deletes them.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::held;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::time;
 
@@ -26,20 +29,34 @@ pub(super) fn grace_left(path: &Path) -> Option<Duration> {
 /// How many files of one name the quarantine takes.
 const MAX_SAME_NAME: u32 = 100_000;
 
-/// Moves a file to `quarantine/NAME` and writes `quarantine/NAME.reason`. Returns the file's new path.
-pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> Result<PathBuf> {
+/// The longest name that a file keeps in quarantine, in bytes: a number and `.reason` follow it, and filesystems take 255 bytes.
+const MAX_NAME: usize = 240;
+
+/// Moves a file to `quarantine/NAME` and writes `quarantine/NAME.reason`. Returns the file's new path. A name keeps its bytes, UTF-8 or
+/// not; one that leaves no room for `.reason` is cut.
+pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reason: &str) -> Result<PathBuf> {
     let folder = mailbox.folder(Folder::Quarantine);
     let from = path.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let shown = crate::text::file_name(name.as_ref());
+    let held = held::instead(path, &shown).map_or_else(String::new, |held| format!("; {held}"));
+    let cut = if name.as_ref().len() > MAX_NAME { format!("; its whole name was {shown}") } else { String::new() };
+    let reason = format!("{reason}{held}{cut}");
+    let name = cut_to(name.as_ref(), MAX_NAME);
     let text = format!("{} from {from}/: {reason}\n", time::rfc3339(time::now()));
     for n in 0..MAX_SAME_NAME {
-        let target = folder.join(if n == 0 { name.to_owned() } else { format!("{name}.{n}") });
-        let reason_file = folder.join(format!("{}.reason", target.file_name().unwrap_or_default().to_string_lossy()));
+        let mut own = name.clone();
+        if n > 0 {
+            own.push(format!(".{n}"));
+        }
+        let target = folder.join(&own);
+        own.push(".reason");
+        let reason_file = folder.join(own);
         if disk::exists(&target) || disk::create(&reason_file, text.as_bytes())? == Placed::NameExists {
             continue;
         }
         match disk::rename(path, &target) {
             Ok(Placed::Done) => {
-                audit::record(mailbox, Entry::about("quarantined").by("askbox").why(format!("{from}/{name}: {reason}")));
+                audit::record(mailbox, Entry::about("quarantined").by("askbox").why(format!("{from}/{shown}: {reason}")));
                 return Ok(target);
             }
             Ok(Placed::NameExists) => {}
@@ -50,4 +67,10 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: &str, reason: &str) -> R
         }
     }
     Err(Error::failed("every name in quarantine/ for this file is in use", "remove files from quarantine/ that you no longer need"))
+}
+
+/// The first `max` bytes of a name, without half a character at the end.
+fn cut_to(name: &OsStr, max: usize) -> OsString {
+    let end = name.to_str().map_or(max.min(name.len()), |text| text.floor_char_boundary(max));
+    OsStr::from_bytes(&name.as_bytes()[..end]).to_owned()
 }

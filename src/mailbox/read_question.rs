@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use crate::disk;
 use crate::document::{self, Document};
 use crate::error::{Error, Result};
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::check_question;
 use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
@@ -24,6 +24,20 @@ pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocum
 /// Reads a question document of any state, without checking the question.
 pub fn document(path: &Path) -> Result<QuestionDocument> {
     parse(path, MAX_ANSWERED)
+}
+
+/// Reads `FOLDER/WORKFLOW.QUESTION.json`, and checks that the document is that round's: a power cut on a filesystem without a journal can
+/// leave the name on another file, which must not be delivered.
+pub fn of_round(path: &Path, round: &RoundId) -> Result<QuestionDocument> {
+    let document = document(path)?;
+    check_name(path, &document.typed, &round.workflow)?;
+    match document.typed.question_id {
+        Some(other) if other != round.question => {
+            let problem = format!("says `{other}`, but the file is named for `{}`", round.question);
+            Err(Error::invalid("question_id", problem, "name the file WORKFLOW_ID.QUESTION_ID.json").in_file(path))
+        }
+        _ => Ok(document),
+    }
 }
 
 fn parse(path: &Path, limit: u64) -> Result<QuestionDocument> {

@@ -51,12 +51,17 @@ pub fn wait_for_mailbox(
             })
         };
         let mut hints = if options.poll.is_none() { from_events().ok() } else { None };
-        // The nearest existing folder above the mailbox: every missing folder is created below it.
+        // The nearest existing folder above the mailbox, because every missing folder is created below it; and an empty one in its place.
         if let (Some(hints), Some(above)) = (&mut hints, root.ancestors().skip(1).find(|p| p.is_dir())) {
             let _ = hints.watch(above);
+            let _ = hints.watch(root);
         }
         match Mailbox::open(root) {
-            Ok(_) => return Mailbox::open_or_create(root).map(Some),
+            Ok(mailbox) => {
+                mailbox.complete()?;
+                mailbox.make_durable()?;
+                return Ok(Some(mailbox));
+            }
             Err(Error::NotFound { .. }) => {}
             Err(e) => return Err(e),
         }

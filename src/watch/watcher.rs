@@ -1,6 +1,7 @@
 //! The state of one watcher.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -63,7 +64,7 @@ pub struct Watcher<'a> {
     /// Paths to look at again, and when.
     pub(super) look_again_at: HashMap<PathBuf, Instant>,
     /// Names in `pending/` that the start-up sweep has not read yet.
-    pub(super) sweep: Vec<String>,
+    pub(super) sweep: Vec<OsString>,
     /// Questions that were read, by the hash of their file name. The user is notified of each question once.
     pub(super) known: HashMap<u64, KnownQuestion>,
     /// There are no file events, so every look around reads every file.

@@ -8,6 +8,8 @@ mod checkpoint_proof;
 mod clocks;
 mod conformance;
 mod gc;
+mod links;
+mod names;
 mod other_rounds;
 mod races;
 mod strangers;

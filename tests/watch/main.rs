@@ -7,6 +7,7 @@ mod support;
 mod budget;
 mod chains;
 mod limits;
+mod moved;
 mod notifiers;
 mod one_look;
 mod operator;

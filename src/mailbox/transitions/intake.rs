@@ -8,6 +8,7 @@
 //!
 //! The file stays where it is: it is pending from the moment it was written.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,9 +37,9 @@ pub enum Found {
 }
 
 /// Takes in one file of `pending/` by its name, which ends in `.json`.
-pub fn take_in(mailbox: &Mailbox, name: &str) -> Result<Found> {
+pub fn take_in(mailbox: &Mailbox, name: &OsStr) -> Result<Found> {
     let path = mailbox.folder(Folder::Pending).join(name);
-    let Some(workflow) = WorkflowId::from_file_name(name) else {
+    let Some(workflow) = name.to_str().and_then(WorkflowId::from_file_name) else {
         return unusable(mailbox, &path, &Error::invalid("file", "its name is not WORKFLOW_ID.json", "rename it"));
     };
     let lock = mailbox.lock(&workflow)?;
@@ -73,7 +74,7 @@ fn unusable(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Found> {
     if let Some(left) = grace_left(path) {
         return Ok(Found::InGrace(left));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    quarantine(mailbox, path, &name, &format!("{error}; {}", error.hint()))?;
+    let name = path.file_name().unwrap_or_default();
+    quarantine(mailbox, path, name, &format!("{error}; {}", error.hint()))?;
     Ok(Found::Quarantined)
 }

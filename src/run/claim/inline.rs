@@ -59,6 +59,7 @@ impl Waiter {
             if record::latest(mailbox, round)?.is_some() || disk::exists(mailbox.round(Folder::Closed, round)) {
                 return Ok(None);
             }
+            mailbox.check_in_place()?;
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(None);

@@ -117,7 +117,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
 /// The round's document. `None` if the round is over: then what was missing for that is done.
 fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDocument>> {
     let path = mailbox.round(Folder::Running, round);
-    let document = match read_question::document(&path) {
+    let document = match read_question::of_round(&path, round) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e @ Error::Invalid { .. }) => {

@@ -91,7 +91,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     let folder = permitted::of_launch(config, run)?;
     let document = match attempt.document.take() {
         Some(document) => document,
-        None => read_question::document(&mailbox.round(Folder::Running, &run.round()))?,
+        None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
     };
     let start = session_start::of(run);
     if let (Begin::Fork { from }, SessionStart::New) = (&run.begin, &start) {

@@ -134,6 +134,7 @@ impl<'a> RoundEvents<'a> {
 
     /// Whether more events may come: a run is live, or another attempt follows. After `false`, [`read`](Self::read) what is left.
     pub fn goes_on(&self) -> Result<bool> {
+        self.mailbox.check_in_place()?;
         Ok(disk::exists(self.mailbox.round(Folder::Running, &self.round)) || Lock::is_held(&record::lock_path(self.mailbox, &self.round))?)
     }
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
+use crate::surface::program;
 
 /// The exit statuses, as `--help` shows them.
 pub const EXIT_CODES: &str = "Exit status:
@@ -32,8 +33,19 @@ impl Common {
         Mailbox::open(Mailbox::locate(self.mailbox.as_deref())?)
     }
 
-    /// Opens the mailbox, and creates it where it does not exist.
+    /// Opens the mailbox, and creates it where it does not exist. An agent's run has a mailbox from the start: if that is missing now, it
+    /// was moved, and another one in its place would hide it.
     pub fn open_or_create(&self) -> Result<Mailbox> {
-        Mailbox::open_or_create(Mailbox::locate(self.mailbox.as_deref())?)
+        let path = Mailbox::locate(self.mailbox.as_deref())?;
+        if self.mailbox.is_some() || program::env("ASKBOX_RUN").is_none() {
+            return Mailbox::open_or_create(path);
+        }
+        Mailbox::open(path).map_err(|e| match e {
+            Error::NotFound { message, .. } => Error::not_found(
+                format!("{message}: it was there when this run began, so it was moved, removed or unmounted"),
+                "bring it back, or name its new place with --mailbox DIR",
+            ),
+            other => other,
+        })
     }
 }

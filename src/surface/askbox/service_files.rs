@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{self, Placed};
 use crate::error::{Error, IoContext, Result};
+use crate::mailbox::Mailbox;
 use crate::mailbox::layout;
 use crate::surface::program;
 
@@ -40,7 +41,7 @@ impl Service {
         Ok(Self {
             relaunch,
             path: program::env("PATH").unwrap_or_default(),
-            mailbox: absolute("ASKBOX_DIR"),
+            mailbox: program::env("ASKBOX_DIR").map(|_| Mailbox::locate(None)).transpose()?,
             config: absolute("ASKBOX_CONFIG"),
         })
     }

@@ -103,6 +103,7 @@ fn draw_until_ended<P: Picture>(
         if !sleep(rows.iter().map(P::status), watched, woken) {
             return Ok(rows);
         }
+        watched.mailbox.check_in_place()?;
         rows = picture.look()?;
     }
 }
@@ -128,6 +129,7 @@ fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut W
         if !sleep(rows.iter().map(P::status), watched, woken) {
             return Ok(0);
         }
+        watched.mailbox.check_in_place()?;
         rows = picture.look()?;
     }
 }

@@ -40,7 +40,7 @@ impl Watcher<'_> {
         let event = match expiry {
             Expiry::Nothing => {
                 // The workflow may have another question by now, or the question another date.
-                self.read_question(&timer.round.workflow.file_name(), true);
+                self.read_question(timer.round.workflow.file_name().as_ref(), true);
                 return Ok(());
             }
             Expiry::Later => {
@@ -65,7 +65,7 @@ impl Watcher<'_> {
             Err(e) => return Err(e),
         };
         if round::of_pending(&self.mailbox, &document.typed)? != timer.round {
-            self.read_question(&timer.round.workflow.file_name(), true);
+            self.read_question(timer.round.workflow.file_name().as_ref(), true);
             return Ok(());
         }
         audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));

@@ -1,6 +1,7 @@
 //! A look at every folder. It finds everything that file events would have told.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
@@ -71,17 +72,17 @@ impl Watcher<'_> {
             self.enqueue(&workflow);
         }
         self.wake_all_parents()?;
-        let pending = list::names(&self.mailbox, Folder::Pending)?;
+        let pending = list::all_names(&self.mailbox, Folder::Pending)?;
         if first {
             self.sweep = pending;
         } else {
             let names: HashSet<u64> = pending.iter().map(hash).collect();
             let folder = self.mailbox.folder(Folder::Pending);
-            let is_new = |name: &String| match self.known.get(&hash(name)) {
+            let is_new = |name: &OsString| match self.known.get(&hash(name)) {
                 Some(known) => thorough && known.stamp != stamp(&folder.join(name)),
                 None => true,
             };
-            let new: Vec<String> = pending.into_iter().filter(is_new).collect();
+            let new: Vec<OsString> = pending.into_iter().filter(is_new).collect();
             self.known.retain(|n, _| names.contains(n));
             new.iter().for_each(|name| self.read_question(name, true));
         }

@@ -12,12 +12,13 @@ use crate::watch::watcher::Watcher;
 impl Watcher<'_> {
     /// Looks at one path of the mailbox.
     pub(in crate::watch) fn look_at(&mut self, path: &Path) {
-        let Some(name) = path.file_name().and_then(|n| n.to_str()).filter(|n| !n.starts_with('.')) else { return };
+        let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };
+        let name = whole_name.to_str().unwrap_or_default();
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
         match folder {
             Some(Folder::Pending) => {
                 self.changed.extend(WorkflowId::from_file_name(name));
-                self.read_question(name, true);
+                self.read_question(whole_name, true);
             }
             Some(Folder::Answered) => {
                 if let Some(workflow) = WorkflowId::from_file_name(name) {

@@ -1,5 +1,6 @@
 //! A file in `pending/`, written by askbox or by another program: a question, an incomplete file, or an invalid one.
 
+use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -14,8 +15,8 @@ use crate::{log, text};
 
 impl Watcher<'_> {
     /// Reads a file in `pending/`. With `notify`, the user is notified if the question is new.
-    pub(in crate::watch) fn read_question(&mut self, name: &str, notify: bool) {
-        if !name.ends_with(".json") {
+    pub(in crate::watch) fn read_question(&mut self, name: &OsStr, notify: bool) {
+        if !name.as_encoded_bytes().ends_with(b".json") {
             return;
         }
         let path = self.mailbox.folder(Folder::Pending).join(name);
@@ -41,7 +42,7 @@ impl Watcher<'_> {
                 self.known.remove(&hash(name));
             }
             Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
-            Ok(Found::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(name, 140)),
+            Ok(Found::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(&text::file_name(name), 140)),
             Err(e) => log::error(&e),
         }
     }

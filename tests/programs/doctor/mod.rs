@@ -422,7 +422,7 @@ fn a_quarantined_file_can_be_edited_and_put_back() {
     let world = well();
     let mailbox = askbox::mailbox::Mailbox::open(world.mailbox()).unwrap();
     world.sh("echo '{' > m/pending/w.json && sleep 3.2");
-    askbox::mailbox::transitions::intake::take_in(&mailbox, "w.json").unwrap();
+    askbox::mailbox::transitions::intake::take_in(&mailbox, "w.json".as_ref()).unwrap();
     let mend = finds(&world, "quarantined", "quarantine/w.json");
     let problem = findings(&world)[0]["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("ends in the middle of the JSON") && problem.contains("to discard it: rm -f"), "{problem}");

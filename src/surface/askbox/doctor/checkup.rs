@@ -13,7 +13,7 @@ use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint;
 use crate::mailbox::{Mailbox, quarantine};
 use crate::surface::program;
-use crate::text::{self, shell_quote};
+use crate::text;
 
 /// The time that a running watcher is given for work that it does at once.
 pub(super) const AT_ONCE: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ impl Checkup {
 
     /// The path as it is shown: relative to the mailbox if it lies in the mailbox.
     pub fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        text::file_name(path.strip_prefix(&self.root).unwrap_or(path))
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn is_about_content(path: &Path, error: &Error) -> bool {
 
 /// The path as a shell word.
 pub(super) fn word(path: &Path) -> String {
-    shell_quote(&path.display().to_string())
+    text::path_word(path)
 }
 
 /// The command that opens an editor on a file.
