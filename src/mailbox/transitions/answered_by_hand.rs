@@ -55,7 +55,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
             if let Some(left) = grace_left(&path) {
                 return Ok(Adopted::InGrace(left));
             }
-            quarantine(mailbox, &path, &workflow.file_name(), &e.to_string())?;
+            quarantine(mailbox, &path, workflow.file_name(), &e.to_string())?;
             return Ok(Adopted::Quarantined);
         }
         Err(e) => return Err(e),
@@ -67,7 +67,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
             return Ok(Adopted::Nothing);
         }
         let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
-        quarantine(mailbox, &path, &workflow.file_name(), &reason)?;
+        quarantine(mailbox, &path, workflow.file_name(), &reason)?;
         return Ok(Adopted::Quarantined);
     }
     // Only askbox and programs that follow its protocol write these fields.
@@ -141,7 +141,7 @@ fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Ad
     if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let pending = read_question::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
         let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };
-        quarantine(mailbox, path, &round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
+        quarantine(mailbox, path, round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
         return Ok(Adopted::Quarantined);
     }
     audit::record(mailbox, Entry::of("undone", round).by("askbox").why(format!("moved to answered/, but {why}")));

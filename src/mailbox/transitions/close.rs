@@ -82,7 +82,7 @@ impl PreparedClose {
             Placed::Done => record(mailbox, &round, closing),
             Placed::NameExists if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
             Placed::NameExists => {
-                quarantine(mailbox, &path, &round.file_name(), "its round is closed already, with another answer")?;
+                quarantine(mailbox, &path, round.file_name(), "its round is closed already, with another answer")?;
             }
         }
         Ok(())
@@ -108,7 +108,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
     let closing = read_question::document(&path)?.typed.closed;
     if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::NameExists {
         // The round was closed before, so another program put this copy here.
-        quarantine(mailbox, &path, &round.workflow.file_name(), "its round is closed already")?;
+        quarantine(mailbox, &path, round.workflow.file_name(), "its round is closed already")?;
         return Ok(());
     }
     if let Some(closing) = closing {

@@ -83,7 +83,7 @@ fn judge_retired(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Opt
     }
     if disk::rename(aside, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let reason = "it was asked while an answer was being given, and another question came after it";
-        quarantine(mailbox, aside, &round.workflow.file_name(), reason)?;
+        quarantine(mailbox, aside, round.workflow.file_name(), reason)?;
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
             return disk::untouch(&path).map(|()| None);
         }
         let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
-        quarantine(mailbox, &path, &workflow.file_name(), &reason)?;
+        quarantine(mailbox, &path, workflow.file_name(), &reason)?;
         return Ok(None);
     }
     let answered = mailbox.document(Folder::Answered, workflow);

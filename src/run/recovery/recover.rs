@@ -121,7 +121,7 @@ fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDo
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(None),
         Err(e @ Error::Invalid { .. }) => {
-            quarantine::quarantine(mailbox, &path, &round.file_name(), &e.to_string())?;
+            quarantine::quarantine(mailbox, &path, round.file_name(), &e.to_string())?;
             return Ok(None);
         }
         Err(e) => return Err(e),
