@@ -18,7 +18,7 @@ fn world() -> World {
 }
 
 /// Closed rounds of so many workflows: half of them are children of others.
-fn strangers(world: &World, count: usize) {
+pub fn strangers(world: &World, count: usize) {
     for n in 0..count {
         let (id, question) = (format!("stranger{n}"), format!("01900000-0000-7000-8000-{n:012x}"));
         let mut record = json!({ "schema_version": 1, "workflow_id": id, "created": "2026-01-01T00:00:00.000Z" });
@@ -41,7 +41,7 @@ fn strangers(world: &World, count: usize) {
 
 /// The paths in the mailbox that a line of shell opens or lists, in order. A listed folder has a slash behind it. Temporary files are
 /// left out.
-fn opened(world: &World, script: &str) -> Vec<String> {
+pub fn opened(world: &World, script: &str) -> Vec<String> {
     let trace = world.path("trace");
     let before =
         strace(&["-f", "-qq", "-e", "trace=open,openat,openat2,getdents64", "-y", "-e", "signal=none", "-o", trace.to_str().unwrap()]);

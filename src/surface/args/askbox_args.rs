@@ -49,8 +49,12 @@ pub enum Command {
     ///
     /// Problems are questions and runs that are stuck, parked, stale or half done, and files that are unreadable or unsafe. The
     /// doctor changes nothing. The exit status is 1 if there are problems, else 0.
+    ///
+    /// Without an ID every file of the mailbox is read: a mailbox with a million rounds takes minutes, and a terminal shows how far it
+    /// is. With an ID only the files of that workflow are read.
     #[command(after_help = "Examples:
   $ askbox doctor
+  $ askbox doctor docs-42
   $ askbox doctor --json | jq -r '.findings[].mend'")]
     Doctor(Doctor),
     /// Show each workflow below the one that started it, with state, age, cost and question
@@ -161,6 +165,8 @@ pub struct Demo {
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Doctor {
+    /// Check only the files of this workflow: its documents, rounds, runs and waits
+    pub id: Option<WorkflowId>,
     /// The age from which an unanswered question is stale, such as 12h or 3d
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = value_parsers::duration)]
     pub stale: Duration,

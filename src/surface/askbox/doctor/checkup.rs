@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::disk;
+use crate::disk::{self, Entry};
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint;
 use crate::mailbox::{Mailbox, quarantine};
+use crate::surface::askbox::doctor::progress::Progress;
 use crate::surface::program;
 use crate::text;
 
@@ -22,6 +23,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time after which a temporary file counts as left over; a younger one may still be in use.
 pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// The most problems that are kept; the others are counted.
+pub(super) const MOST_FINDINGS: usize = 10_000;
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,17 +53,31 @@ pub(super) struct Checkup {
     /// ` --mailbox DIR` for suggested commands; empty for the default mailbox.
     pub flag: String,
     pub findings: Vec<Finding>,
+    /// The number of problems beyond [`MOST_FINDINGS`].
+    pub more: u64,
+    pub progress: Progress,
 }
 
 impl Checkup {
     /// Adds a problem.
     pub fn report(&mut self, kind: &'static str, subject: impl Into<String>, problem: impl Into<String>, mend: impl Into<String>) {
+        if self.findings.len() >= MOST_FINDINGS {
+            self.more += 1;
+            return;
+        }
         self.findings.push(Finding {
             kind,
             subject: text::one_line(&subject.into()),
             problem: text::one_line(&problem.into()),
             mend: text::one_line(&mend.into()),
         });
+    }
+
+    /// Runs checks that read a folder in the order of the disk, and sorts what they find.
+    pub fn sorted(&mut self, checks: impl FnOnce(&mut Self)) {
+        let begin = self.findings.len();
+        checks(self);
+        self.findings[begin..].sort_by(|one, other| one.subject.cmp(&other.subject));
     }
 
     /// Adds the document at `path`, which cannot be read, unless it may still be half written.
@@ -96,11 +114,9 @@ pub(super) fn edit(path: &Path) -> String {
     format!("${{EDITOR:-vi}} {}", word(path))
 }
 
-/// The paths of a folder, in order; empty where it cannot be read.
-pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = disk::entries(folder).into_iter().flatten().flatten().map(|e| e.path).collect();
-    paths.sort();
-    paths
+/// The entries of a folder, in the order of the disk and one at a time: there may be millions. None where it cannot be read.
+pub(super) fn entries(folder: &Path) -> impl Iterator<Item = Entry> + use<> {
+    disk::entries(folder).into_iter().flatten().flatten()
 }
 
 /// The last part of a path.

@@ -28,14 +28,16 @@ pub(super) fn look(checkup: &mut Checkup) {
                 Folder::Awaits => 1,
                 _ => 0,
             };
-            leftovers::look(checkup, &path, depth);
-            if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) }
+            checkup.sorted(|checkup| leftovers::look(checkup, &path, depth));
+            checkup.sorted(|checkup| if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) });
         }
     }
-    let audit: Vec<PathBuf> = entries(&root).into_iter().filter(|p| name(p).starts_with("audit.jsonl")).collect();
-    for path in audit {
-        file(checkup, &path);
-    }
+    let is_audit = |path: &PathBuf| name(path).starts_with("audit.jsonl");
+    checkup.sorted(|checkup| {
+        for path in entries(&root).map(|e| e.path).filter(is_audit) {
+            file(checkup, &path);
+        }
+    });
 }
 
 /// Checks a folder of the mailbox; returns whether its files can be checked.
@@ -84,7 +86,7 @@ fn chown(path: &Path) -> String {
 }
 
 /// Checks a file's type; returns whether its content can be checked.
-fn file(checkup: &mut Checkup, path: &Path) -> bool {
+pub(super) fn file(checkup: &mut Checkup, path: &Path) -> bool {
     let Ok(meta) = disk::metadata(path) else { return false };
     let shown = checkup.shown(path);
     if meta.is_symlink() {
@@ -126,8 +128,12 @@ fn owner_and_mode(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
 fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
     let of_workflows = matches!(kind, Folder::Pending | Folder::Answered | Folder::Checkpoints | Folder::Workflows);
     let of_rounds = matches!(kind, Folder::Running | Folder::Parked | Folder::Closed);
-    for path in entries(folder) {
+    if kind == Folder::Runs {
+        return;
+    }
+    for path in entries(folder).map(|e| e.path) {
         let name = name(&path);
+        checkup.progress.count(kind.name());
         if name.starts_with('.') {
             continue;
         }
@@ -137,7 +143,7 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
             Folder::Timers => Timer::from_file_name(&name).is_some(),
             _ => true,
         };
-        if matches!(kind, Folder::Runs) || !file(checkup, &path) || belongs || age(&path) < time_to_settle(&name) {
+        if !file(checkup, &path) || belongs || age(&path) < time_to_settle(&name) {
             continue;
         }
         let mend = match kind {
@@ -155,7 +161,7 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
         let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
         checkup.report("stray", checkup.shown(path), format!("it is not a {form}, so no program reads it"), mend);
     };
-    for path in entries(awaits) {
+    for path in entries(awaits).map(|e| e.path) {
         let parent = name(&path);
         if parent.starts_with('.') {
             continue;
@@ -168,7 +174,7 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
         if !folder(checkup, &path, false) {
             continue;
         }
-        for path in entries(&path) {
+        for path in entries(&path).map(|e| e.path) {
             let name = name(&path);
             let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
             let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");

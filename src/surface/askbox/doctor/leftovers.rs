@@ -2,38 +2,40 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{self, TEMPORARY_PREFIX};
+use crate::disk::TEMPORARY_PREFIX;
 use crate::id::RoundId;
-use crate::mailbox::read_question;
+use crate::mailbox::{Folder, read_question};
 use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
 use crate::time;
 
 /// Looks for them in a folder, and in its subfolders down to `depth`.
 pub(super) fn look(checkup: &mut Checkup, folder: &Path, depth: usize) {
-    for path in entries(folder) {
-        let name = name(&path);
-        let Ok(meta) = disk::metadata(&path) else { continue };
-        if meta.is_dir() && depth > 0 {
-            look(checkup, &path, depth - 1);
+    for entry in entries(folder) {
+        let (path, name) = (&entry.path, name(&entry.path));
+        if depth > 0 {
+            checkup.progress.count(Folder::Runs.name());
         }
-        if !name.starts_with(TEMPORARY_PREFIX) || !meta.is_file() || age(&path) < LEFT_OVER {
+        if entry.is_folder() && depth > 0 {
+            look(checkup, path, depth - 1);
+        }
+        if !name.starts_with(TEMPORARY_PREFIX) || !entry.is_file() || age(path) < LEFT_OVER {
             continue;
         }
-        let since = time::human(age(&path));
-        match unretired(&path, &name) {
+        let since = time::human(age(path));
+        match unretired(path, &name) {
             _ if name.starts_with(crate::gc::GONE) => {
                 let said = format!("`askbox gc` was killed {since} ago while it removed this");
-                checkup.report("half_done", checkup.shown(&path), said, checkup.command("askbox gc"));
+                checkup.report("half_done", checkup.shown(path), said, checkup.command("askbox gc"));
             }
             Some(target) => {
                 let said = format!("a question was moved aside {since} ago and not put back");
-                checkup.report("half_done", checkup.shown(&path), said, format!("mv -n {} {}", word(&path), word(&target)));
+                checkup.report("half_done", checkup.shown(path), said, format!("mv -n {} {}", word(path), word(&target)));
             }
             None => checkup.report(
                 "leftover",
-                checkup.shown(&path),
+                checkup.shown(path),
                 format!("left {since} ago by a program that was killed"),
-                format!("rm {}", word(&path)),
+                format!("rm {}", word(path)),
             ),
         }
     }

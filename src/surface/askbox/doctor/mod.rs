@@ -8,6 +8,7 @@
 //! - `setup`: programs, configuration, folders outside the mailbox
 //! - `files`, `leftovers`: owners, modes, links and names in the mailbox; temporary files of killed programs
 //! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
+//! - `one_workflow`: the same for one workflow; `progress`: how far the doctor has come
 //! - `waits`: workflows that wait for others
 
 mod checkup;
@@ -15,7 +16,9 @@ mod documents;
 mod files;
 mod in_force;
 mod leftovers;
+mod one_workflow;
 mod open_questions;
+mod progress;
 mod quarantined;
 mod report;
 mod runs;

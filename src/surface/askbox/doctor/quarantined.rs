@@ -1,23 +1,39 @@
 //! The files in `quarantine/`, each with its reason.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::disk;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
 use crate::text;
 
-/// Reports every quarantined file, with its reason.
-pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox) {
+/// The names in the folder.
+pub(super) fn names(mailbox: &Mailbox) -> Vec<OsString> {
+    list::all_names(mailbox, Folder::Quarantine).unwrap_or_default()
+}
+
+/// Whether a name is that of a workflow's document, of one of its rounds, or of the reason beside it.
+pub(super) fn is_of(name: &OsStr, workflow: &WorkflowId) -> bool {
+    // A document of a workflow is named in ASCII.
+    let name = name.to_str().unwrap_or_default();
+    let document = name.rfind(".json").map_or(name, |end| &name[..end + ".json".len()]);
+    WorkflowId::from_file_name(document).as_ref() == Some(workflow)
+        || RoundId::from_file_name(document).is_some_and(|r| r.workflow == *workflow)
+}
+
+/// Reports every quarantined file, or those of one workflow, with its reason.
+pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, only: Option<&WorkflowId>) {
     let folder = mailbox.folder(Folder::Quarantine);
-    let mut names = list::all_names(mailbox, Folder::Quarantine).unwrap_or_default();
+    let mut names = names(mailbox);
+    names.retain(|name| only.is_none_or(|workflow| is_of(name, workflow)));
     names.sort();
     for name in &names {
         let path = folder.join(name);
         if let Some(of) = name.as_bytes().strip_suffix(b".reason") {
-            if !names.iter().any(|n| n.as_bytes() == of) && age(&path) >= AT_ONCE {
+            if names.binary_search_by(|n| n.as_bytes().cmp(of)).is_err() && age(&path) >= AT_ONCE {
                 checkup.report(
                     "leftover",
                     checkup.shown(&path),

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::mailbox::{Mailbox, presence};
 use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
-use crate::surface::askbox::doctor::{documents, files, in_force, setup, waits};
+use crate::surface::askbox::doctor::progress::Progress;
+use crate::surface::askbox::doctor::{documents, files, in_force, one_workflow, setup, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
@@ -20,9 +21,16 @@ use crate::text;
 struct Report {
     ok: bool,
     findings: Vec<Finding>,
+    /// The number of further problems, which are not listed; missing if there are none.
+    #[serde(skip_serializing_if = "is_none")]
+    more: u64,
     /// Whether a watcher is running on the mailbox.
     watcher: bool,
     in_force: Vec<in_force::Value>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Runs every check and prints the report; returns 1 where there is a problem.
@@ -33,13 +41,25 @@ pub fn run(args: &Doctor) -> Result<u8> {
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
     let loaded = config::load();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
-    let mut checkup = Checkup { root, mailbox, config, watcher, stale: args.stale, flag, findings: Vec::new() };
-    setup::look(&mut checkup, loaded.as_ref().err());
-    files::look(&mut checkup);
-    documents::look(&mut checkup);
-    waits::look(&mut checkup);
-    let in_force = in_force::all(&checkup.root, args.common.mailbox.is_some(), loaded.ok().as_ref());
-    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, watcher, in_force };
+    let mut checkup =
+        Checkup { root, mailbox, config, watcher, stale: args.stale, flag, findings: Vec::new(), more: 0, progress: Progress::new() };
+    let in_force = match &args.id {
+        Some(id) => {
+            let mailbox = args.common.open()?;
+            one_workflow::look(&mut checkup, &mailbox, id)?;
+            Vec::new()
+        }
+        None => {
+            setup::look(&mut checkup, loaded.as_ref().err());
+            files::look(&mut checkup);
+            documents::look(&mut checkup);
+            waits::look(&mut checkup);
+            in_force::all(&checkup.root, args.common.mailbox.is_some(), loaded.ok().as_ref())
+        }
+    };
+    // Takes its line off the terminal.
+    drop(checkup.progress);
+    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, watcher, in_force };
     if args.common.json {
         program::print_json(&report)?;
     } else {
@@ -51,8 +71,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
 fn words(report: &Report, root: &Path) -> String {
     let rows: Vec<[String; 3]> =
         report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
-    let mut out = columns::table(["IN FORCE", "VALUE", "FROM"], &rows);
-    out.push('\n');
+    let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
     if !disk::exists(root) {
         out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
     } else if report.watcher {
@@ -67,6 +86,9 @@ fn words(report: &Report, root: &Path) -> String {
     }
     for finding in &report.findings {
         out.push_str(&format!("\n{}: {}: {}\n  $ {}\n", finding.kind, finding.subject, finding.problem, finding.mend));
+    }
+    if report.more > 0 {
+        out.push_str(&format!("\n{} more problems are not listed: solve these first\n", report.more));
     }
     out
 }

@@ -19,22 +19,27 @@ pub(super) fn look(checkup: &mut Checkup) {
     let mut parents = awaits::parents(&mailbox).unwrap_or_default();
     parents.sort();
     for parent in &parents {
-        let mut children = awaits::children(&mailbox, parent).unwrap_or_default();
-        children.sort();
-        let mut waits = Vec::new();
-        for child in &children {
-            let path = path(&mailbox, parent, child);
-            match awaits::read(&mailbox, parent, child) {
-                Ok(wait) => waits.extend(wait.map(|d| (path, d.typed))),
-                Err(error) => checkup.report_unreadable(&path, &error),
-            }
+        of_parent(checkup, &mailbox, parent);
+    }
+}
+
+/// Checks the waits of one parent.
+pub(super) fn of_parent(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId) {
+    let mut children = awaits::children(mailbox, parent).unwrap_or_default();
+    children.sort();
+    let mut waits = Vec::new();
+    for child in &children {
+        let path = path(mailbox, parent, child);
+        match awaits::read(mailbox, parent, child) {
+            Ok(wait) => waits.extend(wait.map(|d| (path, d.typed))),
+            Err(error) => checkup.report_unreadable(&path, &error),
         }
-        waits.retain(|(path, wait)| !is_stale(checkup, &mailbox, path, wait));
-        let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
-        // A parent with an unreadable wait is not woken; that wait is reported already.
-        if waits.len() == children.len() {
-            unwoken(checkup, &mailbox, parent, &waits);
-        }
+    }
+    waits.retain(|(path, wait)| !is_stale(checkup, mailbox, path, wait));
+    let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
+    // A parent with an unreadable wait is not woken; that wait is reported already.
+    if waits.len() == children.len() {
+        unwoken(checkup, mailbox, parent, &waits);
     }
 }
 

@@ -1,0 +1,41 @@
+//! How far the doctor has come, as one line on standard error where that is a terminal.
+
+use std::io::{IsTerminal, Write as _};
+use std::time::{Duration, Instant};
+
+/// The line is written anew after this time.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Counts the files that were looked at.
+pub(super) struct Progress {
+    files: u64,
+    shown: Option<Instant>,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// Nothing is shown in a pipe, nor before [`EVERY`] is over.
+    pub(super) fn new() -> Self {
+        Self { files: 0, shown: std::io::stderr().is_terminal().then(Instant::now), is_shown: false }
+    }
+
+    /// One more file was looked at, in this folder.
+    pub(super) fn count(&mut self, folder: &str) {
+        self.files += 1;
+        if self.files.is_multiple_of(64)
+            && let Some(last) = self.shown.filter(|last| last.elapsed() >= EVERY)
+        {
+            let _ = write!(std::io::stderr(), "\r\x1b[Kaskbox doctor: {} files, now in {folder}/", self.files);
+            self.shown = Some(last + last.elapsed());
+            self.is_shown = true;
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
