@@ -1,6 +1,6 @@
 //! `ask-answer`: answers the questions that agents posted.
 
-#![deny(clippy::disallowed_methods)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::process::ExitCode;
 

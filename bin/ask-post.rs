@@ -1,6 +1,6 @@
 //! `ask-post`: posts a question to the mailbox and exits.
 
-#![deny(clippy::disallowed_methods)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::process::ExitCode;
 

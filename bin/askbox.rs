@@ -1,6 +1,6 @@
 //! `askbox`: try it, set it up, look at it, find what is wrong, prune its history.
 
-#![deny(clippy::disallowed_methods)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::ffi::OsString;
 use std::process::ExitCode;

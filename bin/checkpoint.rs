@@ -1,6 +1,6 @@
 //! `checkpoint`: saves and reads the state that a fresh process resumes from.
 
-#![deny(clippy::disallowed_methods)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Relaunch agents whose questions were answered, each once.
 
-#![deny(clippy::disallowed_methods)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::process::ExitCode;
 

@@ -37,13 +37,13 @@
 //!
 //! The rooms, from the top floor down; an arrow only points down:
 //! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
-//! [`text`], [`error`](mod@error).
+//! [`text`], [`untrusted`], [`error`](mod@error).
 //!
 //! # Limitations
 //! One machine and one user: the mailbox lies on a filesystem with working `rename` and `flock`, and belongs to the user who runs every
 //! program. The tests run on Linux; finding the processes of a dead run reads `/proc`.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod chain;
 pub mod disk;
@@ -55,6 +55,7 @@ pub mod text;
 #[cfg(feature = "relaunch")]
 pub mod thread;
 pub mod time;
+pub mod untrusted;
 
 #[cfg(feature = "relaunch")]
 pub mod agent;

@@ -46,6 +46,7 @@ impl Subscriber for StderrLog {
             LogFormat::Text => fields.text(&at, *event.metadata().level()),
             LogFormat::Json => fields.json(at, *event.metadata().level()),
         };
+        #[allow(clippy::disallowed_methods, reason = "the lines are filtered")]
         // A closed standard error cannot be reported anywhere.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }

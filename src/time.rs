@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, Utc};
 
 use crate::error::{Error, Result};
 
@@ -30,7 +30,15 @@ pub fn rfc3339(time: Time) -> String {
 /// Reads an RFC 3339 time with any UTC offset.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<Time> {
-    DateTime::parse_from_rfc3339(text).ok().map(|t| t.with_timezone(&Utc))
+    DateTime::parse_from_rfc3339(text).ok().map(|t| t.with_timezone(&Utc)).filter(|t| is_rfc3339(to_the_millisecond(*t)))
+}
+
+/// Whether RFC 3339 can write the time: its years have four digits.
+#[must_use]
+pub fn is_rfc3339(time: Time) -> bool {
+    // A leap second at the end of a year is written as the next one's first second.
+    let end = DateTime::from_timestamp(253_402_300_800, 0).unwrap_or(Time::MAX_UTC);
+    (0..=9999).contains(&time.year()) && to_the_millisecond(time) < end
 }
 
 /// Reads a duration such as `90s`, `2h`, `1h 30m` or `3d`, at most ten years.

@@ -167,7 +167,7 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
     let mut last = None;
     while let Ok(Some((_, event))) = lines.next_event() {
         if let EventKind::Result { is_error: false, text, .. } = event.kind {
-            last = Some(text);
+            last = Some(text.raw().to_owned());
         }
     }
     last.or_else(|| run.result.clone()).unwrap_or_default()

@@ -14,6 +14,10 @@ use crate::text;
 
 const FORMS: &str = "`askbox init --print` shows every key with its meaning and default";
 
+/// How much of a key and of a problem an error shows, in characters.
+const SHOWN_KEY: usize = 120;
+const SHOWN_PROBLEM: usize = 300;
+
 /// A configuration and where it came from.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
@@ -35,7 +39,7 @@ fn read(bytes: &[u8]) -> Result<(Config, Vec<String>)> {
     let toml = std::str::from_utf8(bytes).map_err(|_| Error::invalid("file", "not valid UTF-8", "save it as UTF-8"))?;
     let table = DeTable::parse(toml).map_err(|e| {
         let at = e.span().map_or("file".into(), |span| place(toml, span.start));
-        Error::invalid(at, text::one_line(e.message()), FORMS)
+        Error::invalid(at, text::excerpt(e.message(), SHOWN_PROBLEM), FORMS)
     })?;
     let table = table.get_ref();
     let mut reader = Reader { toml, set: Vec::new() };
@@ -72,7 +76,7 @@ impl Reader<'_> {
             near(a).total_cmp(&near(b))
         });
         Err(Error::invalid(
-            at,
+            text::excerpt(at, SHOWN_KEY),
             "unknown key",
             format!("did you mean `{}`? `askbox init --print` shows all keys", nearest.unwrap_or_default()),
         ))
@@ -91,12 +95,12 @@ impl Reader<'_> {
                 }
             }
         }
-        Error::invalid("file", text::one_line(&e.to_string()), FORMS)
+        Error::invalid("file", text::excerpt(&e.to_string(), SHOWN_PROBLEM), FORMS)
     }
 
     fn error(&self, key: &str, value: &Spanned<DeValue<'_>>, problem: &str) -> Error {
         let place = place(self.toml, value.span().start);
-        Error::invalid(key, format!("{} ({place})", text::one_line(problem)), FORMS)
+        Error::invalid(text::excerpt(key, SHOWN_KEY), format!("{} ({place})", text::excerpt(problem, SHOWN_PROBLEM)), FORMS)
     }
 }
 

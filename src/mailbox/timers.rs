@@ -89,7 +89,8 @@ impl Timer {
     }
 }
 
-/// The timers of a question: its expiry, and its next reminder after `now`. Reminders are counted from the time `asked`.
+/// The timers of a question: its expiry, and its next reminder after `now`. Reminders are counted from the time `asked`. A date that a
+/// file name cannot hold, beyond the year 9999, has no timer.
 #[must_use]
 pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
     let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
@@ -103,13 +104,14 @@ pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time)
         let next = i32::try_from(gone + 1).ok().and_then(|n| every.checked_mul(n)).and_then(|d| asked.checked_add_signed(d));
         timers.extend(next.map(|at| timer(at, Due::Remind)));
     }
+    timers.retain(|timer| time::is_rfc3339(timer.at));
     timers
 }
 
 /// Rounds up to the milliseconds that a file name holds. A time rounded down would be due before the document's.
 fn rounded_up(at: Time) -> Time {
     let cut = time::to_the_millisecond(at);
-    if cut < at { cut + chrono::TimeDelta::milliseconds(1) } else { cut }
+    if cut < at { cut.checked_add_signed(chrono::TimeDelta::milliseconds(1)).unwrap_or(cut) } else { cut }
 }
 
 /// When a question was asked: its `timestamp`, or else the modification time of its file.

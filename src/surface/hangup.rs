@@ -27,6 +27,7 @@ impl<F: FnMut() + Send> PollSource for Hangup<F> {
 
 /// A source that calls `gone` once when the reader of standard output closes the pipe.
 pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn PollSource> {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
     Box::new(Hangup { out: std::io::stdout(), gone })
 }
 

@@ -178,7 +178,8 @@ fn large_events_that_come_faster_than_they_are_recorded_are_held_back() {
     let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
     let size = case.size_at("before_result");
     case.ends("delivered");
-    assert_eq!(case.events(1).iter().filter(|e| e["type"] == "text").count(), 7000);
+    // Some 64 MiB of them are recorded: see `agent_growth`.
+    assert!((1000..1200).contains(&case.events(1).iter().filter(|e| e["type"] == "text").count()));
     eprintln!("400 MB of texts: the supervisor took {size} KiB at most");
     assert!(size < SMALL, "{size} KiB");
 }

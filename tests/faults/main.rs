@@ -5,11 +5,13 @@
 mod support;
 
 mod agent_faults;
+mod agent_growth;
 mod chains_killed;
 mod cleared_environment;
 mod crashes;
 mod file_size_limit;
 mod full_disk;
+mod hostile_words;
 mod killed_at_every_syscall;
 mod power_cut;
 mod shortages;

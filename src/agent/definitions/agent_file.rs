@@ -97,9 +97,24 @@ struct Required {
 /// # Errors
 /// What is wrong with the file, and on which line.
 pub fn read(file: &Path, scope: Scope) -> Result<Agent, Finding> {
-    let finding = |level, line, problem, fix: &str| Finding { level, file: file.into(), line, problem, fix: fix.into() };
-    let unreadable = |line, why: &str, fix| finding(Level::Error, line, format!("cannot be read: {why}"), fix);
-    let bytes = bytes(file).map_err(|why| unreadable(0, &why, "make it a readable file, or remove it"))?;
+    let bytes = bytes(file).map_err(|why| unreadable(file, 0, &why, "make it a readable file, or remove it"))?;
+    parse(&bytes, file, scope)
+}
+
+fn finding(file: &Path, level: Level, line: usize, problem: String, fix: &str) -> Finding {
+    Finding { level, file: file.into(), line, problem, fix: fix.into() }
+}
+
+fn unreadable(file: &Path, line: usize, why: &str, fix: &str) -> Finding {
+    finding(file, Level::Error, line, format!("cannot be read: {why}"), fix)
+}
+
+/// Reads the content of `file`.
+///
+/// # Errors
+/// What is wrong with it, and on which line.
+pub fn parse(bytes: &[u8], file: &Path, scope: Scope) -> Result<Agent, Finding> {
+    let unreadable = |line, why: &str, fix| unreadable(file, line, why, fix);
     if bytes.len() as u64 > MAX_FILE {
         return Err(unreadable(
             0,
@@ -107,14 +122,14 @@ pub fn read(file: &Path, scope: Scope) -> Result<Agent, Finding> {
             "move text into a file that the prompt names",
         ));
     }
-    let text = std::str::from_utf8(&bytes).map_err(|e| {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = 1 + bytes[..e.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
         unreadable(line, "not valid UTF-8; claude may read it all the same", "save it as UTF-8")
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.lines().next().is_none_or(|first| first.trim_end() != "---") {
         // Other Markdown may lie beside agents.
-        return Err(finding(Level::Warning, 1, "no front matter: the file defines no agent".into(), HEAD));
+        return Err(finding(file, Level::Warning, 1, "no front matter: the file defines no agent".into(), HEAD));
     }
     let (head, prompt) = split(text).ok_or_else(|| unreadable(1, "the front matter has no closing line `---`", HEAD))?;
     let wrong = |e: &serde_saphyr::Error| {

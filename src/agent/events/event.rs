@@ -4,6 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::untrusted::Untrusted;
+
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -29,67 +31,67 @@ pub enum EventKind {
     /// The agent's session began, or began another turn.
     Started {
         /// The session's id, a UUID.
-        session_id: String,
+        session_id: Untrusted,
         /// The model's name, as the agent named it.
         #[serde(default)]
-        model: String,
+        model: Untrusted,
         /// Version of the agent program.
         #[serde(default)]
-        version: String,
+        version: Untrusted,
         /// The permission mode in force.
         #[serde(default)]
-        permission_mode: String,
+        permission_mode: Untrusted,
         /// The folder it works in.
         #[serde(default)]
-        cwd: String,
+        cwd: Untrusted,
         /// The session that this one continues, by resume or fork.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        resumed: Option<String>,
+        resumed: Option<Untrusted>,
     },
     /// The agent said something.
     Text {
         /// Its words.
-        text: String,
+        text: Untrusted,
         /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<String>,
+        parent: Option<Untrusted>,
     },
     /// A thought that the agent shows.
     Thinking {
         /// The thought.
-        text: String,
+        text: Untrusted,
         /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<String>,
+        parent: Option<Untrusted>,
     },
     /// The agent calls a tool.
     ToolCall {
         /// Names the call in its result.
-        id: String,
+        id: Untrusted,
         /// The tool.
-        name: String,
+        name: Untrusted,
         /// The input; long strings in it are shortened, and an input too large to keep is a string: its head.
         input: Value,
         /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<String>,
+        parent: Option<Untrusted>,
     },
     /// A tool call ended.
     ToolResult {
         /// The call that ended.
-        id: String,
+        id: Untrusted,
         /// The tool, if the call was seen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
+        name: Option<Untrusted>,
         /// Whether the tool failed, or was refused.
         is_error: bool,
         /// Head of the result's text.
-        text: String,
+        text: Untrusted,
         /// True size of the result in bytes; more than `text` holds if it was cut.
         bytes: u64,
         /// The tool call whose subagent it was; absent for the main agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<String>,
+        parent: Option<Untrusted>,
     },
     /// The agent waits before it calls its API again.
     Throttled {
@@ -104,7 +106,7 @@ pub enum EventKind {
         /// How long it waits, in milliseconds.
         delay_ms: u64,
         /// The agent's word for the reason: `overloaded`, `rate_limit`, `unknown`, …
-        error: String,
+        error: Untrusted,
     },
     /// The agent has been silent for this long.
     Silent {
@@ -114,51 +116,51 @@ pub enum EventKind {
     /// The run's workflow posted a question.
     QuestionPosted {
         /// The workflow.
-        workflow_id: String,
+        workflow_id: Untrusted,
         /// Its round, a UUID.
-        question_id: String,
+        question_id: Untrusted,
     },
     /// A permission request was decided.
     Permission {
         /// The tool that was asked for.
-        tool: String,
+        tool: Untrusted,
         /// `allow` or `deny`.
-        decision: String,
+        decision: Untrusted,
         /// The reason that the agent was given.
-        why: String,
+        why: Untrusted,
     },
     /// The run was stopped; always its last event. It holds what the run did, and the session to continue from.
     Interrupted {
         /// What stopped it: a step of the interrupt ladder, or the agent's own word.
-        how: String,
+        how: Untrusted,
         /// What the agent said in the cut turn (its end, if long).
-        text: String,
+        text: Untrusted,
         /// What it reported after the cut turn, if it was asked to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        report: Option<String>,
+        report: Option<Untrusted>,
         /// The tool calls of the run, the latest ones if many, in order.
         tool_calls: Vec<ToolSummary>,
         /// Earlier calls that are not in `tool_calls`.
         #[serde(default, skip_serializing_if = "is_zero")]
         tool_calls_omitted: u64,
         /// Files that tools of this run wrote, in order, at most 1000.
-        files_touched: Vec<String>,
+        files_touched: Vec<Untrusted>,
         /// The session to continue from, if one began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        session_id: Option<String>,
+        session_id: Option<Untrusted>,
     },
     /// A turn ended with the agent's own verdict.
     Result {
         /// Whether the agent reports it as failed.
         is_error: bool,
         /// The agent's final text, or the error's message.
-        text: String,
+        text: Untrusted,
         /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        terminal_reason: Option<String>,
+        terminal_reason: Option<Untrusted>,
         /// Why the model stopped, in the API's word: `end_turn` …
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        stop_reason: Option<String>,
+        stop_reason: Option<Untrusted>,
         /// HTTP status of the API's refusal, if that ended the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         api_error_status: Option<u16>,
@@ -176,27 +178,27 @@ pub enum EventKind {
         duration_ms: u64,
         /// Files that tools of this run wrote.
         #[serde(default)]
-        files_touched: Vec<String>,
+        files_touched: Vec<Untrusted>,
     },
     /// The run is parked: it waits for a person to retry it.
     Parked {
         /// Why it is not retried automatically.
-        why: String,
+        why: Untrusted,
     },
     /// A remark of the supervisor, such as a step of the interrupt ladder.
     Note {
         /// The remark.
-        text: String,
+        text: Untrusted,
     },
     /// A line that askbox does not interpret.
     Raw {
         /// The agent's word for it (`type` or `type/subtype`), or `not_json`, `over_limit`, `torn`.
-        what: String,
+        what: Untrusted,
         /// True size in bytes.
         bytes: u64,
         /// Its beginning, if it is not JSON.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        head: String,
+        #[serde(default, skip_serializing_if = "Untrusted::is_empty")]
+        head: Untrusted,
     },
     /// An event type of a newer version; never written.
     #[serde(other)]
@@ -233,17 +235,17 @@ impl std::ops::AddAssign for Tokens {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolSummary {
     /// The call's id.
-    pub id: String,
+    pub id: Untrusted,
     /// The tool.
-    pub name: String,
+    pub name: Untrusted,
     /// The input as JSON text, its head if long.
-    pub input: String,
+    pub input: Untrusted,
     /// How it ended; absent if it was cut or its end was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// Head of the result's text.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
+    #[serde(default, skip_serializing_if = "Untrusted::is_empty")]
+    pub text: Untrusted,
     /// True size of the result in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,

@@ -17,6 +17,8 @@ pub const LINE_LIMIT: usize = 256 << 10;
 pub struct EventWriter<W> {
     out: W,
     last_seq: u64,
+    /// The size of the output in bytes.
+    size: u64,
     /// The last write failed: the output may end with half a line.
     torn: bool,
     line: Vec<u8>,
@@ -30,12 +32,17 @@ impl<W: Write> EventWriter<W> {
 
     /// Continues behind what [`read_tail`] found; `out` must append.
     pub fn after(out: W, tail: Tail) -> Self {
-        Self { out, last_seq: tail.last_seq, torn: tail.torn, line: Vec::new() }
+        Self { out, last_seq: tail.last_seq, size: tail.size, torn: tail.torn, line: Vec::new() }
     }
 
     /// The `seq` of the last event, 0 before the first.
     pub fn last_seq(&self) -> u64 {
         self.last_seq
+    }
+
+    /// The size of the output in bytes, with what was there before.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Writes and flushes one event; returns its `seq`.
@@ -51,6 +58,7 @@ impl<W: Write> EventWriter<W> {
         write_line(&mut self.line, seq, at, kind)?;
         self.last_seq = seq;
         self.torn = true;
+        self.size += self.line.len() as u64;
         self.out.write_all(&self.line)?;
         self.out.flush()?;
         self.torn = false;
@@ -99,7 +107,7 @@ fn shrink(kind: &EventKind, size: usize, room: usize) -> serde_json::Result<Valu
         items = (items / 2).max(1);
     }
     let what = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    serde_json::from_str(&serde_json::to_string(&EventKind::Raw { what, bytes: size as u64, head: String::new() })?)
+    serde_json::from_str(&serde_json::to_string(&EventKind::Raw { what: what.into(), bytes: size as u64, head: "".into() })?)
 }
 
 fn cut(value: &mut Value, text: usize, items: usize) {
@@ -128,6 +136,8 @@ pub struct Tail {
     pub last_seq: u64,
     /// Whether the file ends without a line feed.
     pub torn: bool,
+    /// The size of the file in bytes.
+    pub size: u64,
 }
 
 /// Finds the last event of `file`, reading from the end until it finds a whole event. Leaves the file position undefined.
@@ -158,9 +168,9 @@ pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
         let last = lines.rev().find_map(document::json::<Numbered>);
         match last {
             Some(Numbered { seq }) => {
-                return Ok(Tail { last_seq: seq, torn });
+                return Ok(Tail { last_seq: seq, torn, size });
             }
-            None if start == 0 => return Ok(Tail { last_seq: 0, torn }),
+            None if start == 0 => return Ok(Tail { last_seq: 0, torn, size }),
             None => window *= 8,
         }
     }
@@ -235,11 +245,11 @@ mod tests {
     #[test]
     fn a_huge_event_is_cut_to_the_limit_and_states_its_size() {
         let call = |n: usize| ToolSummary {
-            id: format!("t{n}"),
+            id: format!("t{n}").into(),
             name: "Bash".into(),
-            input: "x".repeat(1000),
+            input: "x".repeat(1000).into(),
             is_error: Some(false),
-            text: "\u{1}".repeat(1000),
+            text: "\u{1}".repeat(1000).into(),
             bytes: 1000,
         };
         let huge = [
@@ -247,11 +257,11 @@ mod tests {
             note(&"\u{1}".repeat(1 << 20)),
             EventKind::Interrupted {
                 how: "x".into(),
-                text: "y".repeat(1 << 20),
+                text: "y".repeat(1 << 20).into(),
                 report: None,
                 tool_calls: (0..9000).map(call).collect(),
                 tool_calls_omitted: 0,
-                files_touched: (0..20000).map(|n| format!("/f{n}")).collect(),
+                files_touched: (0..20000).map(|n| format!("/f{n}").into()).collect(),
                 session_id: Some("s".into()),
             },
         ];
@@ -275,10 +285,10 @@ mod tests {
         }
         let mut bytes = writer.out;
         let tail = read_tail(&mut Cursor::new(&bytes)).unwrap();
-        assert_eq!(tail, Tail { last_seq: 500, torn: false });
+        assert_eq!(tail, Tail { last_seq: 500, torn: false, size: bytes.len() as u64 });
         bytes.extend(b"{\"seq\":501,\"at\":\"20");
         let tail = read_tail(&mut Cursor::new(&bytes)).unwrap();
-        assert_eq!(tail, Tail { last_seq: 500, torn: true });
+        assert_eq!(tail, Tail { last_seq: 500, torn: true, size: bytes.len() as u64 });
         let mut writer = EventWriter::after(bytes, tail);
         assert_eq!(writer.append(now(), &note("on")).unwrap(), 501);
         assert_eq!(events(writer.get_ref()).last().unwrap().seq, 501);
@@ -290,6 +300,6 @@ mod tests {
         assert_eq!(read_tail(&mut Cursor::new(b"")).unwrap(), Tail::default());
         let garbage = vec![b'x'; 10_000];
         let tail = read_tail(&mut Cursor::new(&garbage)).unwrap();
-        assert_eq!(tail, Tail { last_seq: 0, torn: true });
+        assert_eq!(tail, Tail { last_seq: 0, torn: true, size: 10_000 });
     }
 }

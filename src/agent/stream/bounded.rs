@@ -3,7 +3,8 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::agent::stream::wire::Raw;
+use crate::agent::stream::wire::{self, Raw};
+use crate::untrusted::Untrusted;
 
 /// Largest JSON value parsed into memory, in bytes of its text.
 pub(super) const EXACT_LIMIT: usize = 256 << 10;
@@ -20,6 +21,30 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 /// The last `limit` bytes of a text, or up to three less, so that no character is cut.
 pub(super) fn tail(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+/// The longest id, name or word, in bytes. A longer one is cut.
+pub(super) const NAME: usize = 512;
+/// The longest path and the longest error, in bytes. A longer one is cut.
+const LINE: usize = 4096;
+
+/// A JSON string as an id, a name or a word; empty for a value of another type. Cut to 512 bytes: such strings are kept for as long
+/// as a run lives.
+///
+/// # Errors
+/// Where an escape is half of a surrogate pair.
+pub(super) fn name(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
+    Ok(head(wire::string(raw)?.raw(), NAME).into())
+}
+
+/// [`name`]; `None` for a value of another type.
+pub(super) fn some_name(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
+    Ok(wire::text(raw)?.map(|name| head(name.raw(), NAME).into()))
+}
+
+/// A JSON string of at most 4096 bytes, as [`name`].
+pub(super) fn path(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
+    Ok(head(wire::string(raw)?.raw(), LINE).into())
 }
 
 /// The whole value; `None` if it is missing, larger than [`EXACT_LIMIT`] or nested too deep.

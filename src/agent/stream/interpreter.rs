@@ -12,6 +12,7 @@ use crate::agent::stream::repair::repair;
 use crate::agent::stream::round_trip::RoundTrip;
 use crate::agent::stream::verdict::{self, Verdict};
 use crate::agent::stream::{tool, wire};
+use crate::untrusted::Untrusted;
 
 /// Kept of a line that is not JSON, in bytes.
 pub(super) const RAW_HEAD: usize = 256;
@@ -20,8 +21,8 @@ pub(super) const RAW_HEAD: usize = 256;
 #[derive(Debug, Default)]
 pub struct Interpreter {
     /// The session that the process resumes or forks.
-    resumed: Option<String>,
-    session_id: Option<String>,
+    resumed: Option<Untrusted>,
+    session_id: Option<Untrusted>,
     ledger: Ledger,
     spent: Spent,
     round_trip: RoundTrip,
@@ -34,26 +35,26 @@ impl Interpreter {
     }
 
     /// For an agent that resumes or forks this session.
-    pub fn resuming(session_id: impl Into<String>) -> Self {
+    pub fn resuming(session_id: impl Into<Untrusted>) -> Self {
         Self { resumed: Some(session_id.into()), spent: Spent::Unknown, ..Self::default() }
     }
 
     /// The session's id, from the last `init`; `None` before the first.
-    pub fn session_id(&self) -> Option<&str> {
-        self.session_id.as_deref()
+    pub fn session_id(&self) -> Option<&Untrusted> {
+        self.session_id.as_ref()
     }
 
     /// The files that tools wrote so far, in order, at most 1000.
-    pub fn files_touched(&self) -> &[String] {
+    pub fn files_touched(&self) -> &[Untrusted] {
         self.ledger.files()
     }
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names what stopped it.
-    pub fn interrupted(&self, how: impl Into<String>) -> EventKind {
+    pub fn interrupted(&self, how: impl Into<Untrusted>) -> EventKind {
         let (tool_calls, tool_calls_omitted) = self.ledger.calls();
         EventKind::Interrupted {
             how: how.into(),
-            text: self.ledger.words().to_owned(),
+            text: self.ledger.words().into(),
             report: None,
             tool_calls,
             tool_calls_omitted,
@@ -94,7 +95,7 @@ impl Interpreter {
                 retry: wire::get(wire.attempt).unwrap_or(1),
                 max_retries: wire::get(wire.max_retries),
                 delay_ms: wire::count(wire.retry_delay_ms).unwrap_or(0),
-                error: wire::string(wire.error)?,
+                error: bounded::path(wire.error)?,
             })],
             ("result", _) => return self.result(line.text()),
             ("command_lifecycle", _) => return receipt(line, &wire),
@@ -109,11 +110,11 @@ impl Interpreter {
     }
 
     fn init(&mut self, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
-        let session_id = wire::string(wire.session_id)?;
-        let model = wire::string(wire.model)?;
-        let version = wire::string(wire.claude_code_version)?;
-        let permission_mode = wire::string(wire.permission_mode)?;
-        let cwd = wire::string(wire.cwd)?;
+        let session_id = bounded::name(wire.session_id)?;
+        let model = bounded::name(wire.model)?;
+        let version = bounded::name(wire.claude_code_version)?;
+        let permission_mode = bounded::name(wire.permission_mode)?;
+        let cwd = bounded::path(wire.cwd)?;
         let first = self.session_id.replace(session_id.clone()).is_none();
         self.ledger.new_turn();
         let event = EventKind::Started {
@@ -129,7 +130,7 @@ impl Interpreter {
     }
 
     fn assistant(&mut self, line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
-        let parent = wire::text(wire.parent_tool_use_id)?;
+        let parent = bounded::some_name(wire.parent_tool_use_id)?;
         let message: wire::Message = wire::object(wire.message)?;
         let mut items = Vec::new();
         let mut inputs = Vec::new();
@@ -141,8 +142,8 @@ impl Interpreter {
                 "tool_use" => {
                     inputs.push(block.input);
                     EventKind::ToolCall {
-                        id: wire::string(block.id)?,
-                        name: wire::string(block.name)?,
+                        id: bounded::name(block.id)?,
+                        name: bounded::name(block.name)?,
                         input: bounded::input(block.input),
                         parent,
                     }
@@ -157,10 +158,10 @@ impl Interpreter {
         let mut inputs = inputs.into_iter();
         for item in &items {
             match item {
-                StreamItem::Event(EventKind::Text { text, parent: None }) => self.ledger.said(text),
+                StreamItem::Event(EventKind::Text { text, parent: None }) => self.ledger.said(text.raw()),
                 StreamItem::Event(EventKind::ToolCall { id, name, .. }) => {
                     let input = inputs.next().flatten();
-                    self.ledger.called(id, name, input.map_or("", |raw| raw.get()), tool::written_file(name, input));
+                    self.ledger.called(id.raw(), name.raw(), input.map_or("", |raw| raw.get()), tool::written_file(name.raw(), input));
                 }
                 _ => {}
             }
@@ -172,14 +173,14 @@ impl Interpreter {
     }
 
     fn user(&mut self, line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
-        let parent = wire::text(wire.parent_tool_use_id)?;
+        let parent = bounded::some_name(wire.parent_tool_use_id)?;
         let message: wire::Message = wire::object(wire.message)?;
         let mut results = Vec::new();
         for block in wire::blocks(message.content)? {
             if wire::word(block.kind) == "tool_result" {
                 let is_error = wire::get(block.is_error).unwrap_or(false);
                 let (text, bytes) = tool::result_text(line, block.content)?;
-                results.push((wire::string(block.tool_use_id)?, is_error, text, bytes));
+                results.push((bounded::name(block.tool_use_id)?, is_error, text, bytes));
             }
         }
         if results.is_empty() {
@@ -188,9 +189,9 @@ impl Interpreter {
         if parent.is_none() {
             self.round_trip.tool_answered();
         }
-        let event = |(id, is_error, text, bytes): (String, bool, String, u64)| {
+        let event = |(id, is_error, text, bytes): (Untrusted, bool, String, u64)| {
             let name = self.ledger.answered(&id, is_error, &text, bytes);
-            StreamItem::Event(EventKind::ToolResult { id, name, is_error, text, bytes, parent: parent.clone() })
+            StreamItem::Event(EventKind::ToolResult { id, name, is_error, text: text.into(), bytes, parent: parent.clone() })
         };
         Ok(results.into_iter().map(event).collect())
     }
@@ -240,15 +241,20 @@ fn permission(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>>
         let what = format!("control_request/{}", head(wire::word(request.subtype), 64));
         return Ok(raw(&what, line, false));
     }
+    let request_id = wire::string(wire.request_id)?;
+    if request_id.raw().len() > bounded::NAME {
+        // A reply would have to repeat it.
+        return Ok(raw("control_request/can_use_tool", line, false));
+    }
     // A shortened input must not pass for the whole one.
     let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
     let input = bounded::exact(whole);
     Ok(vec![StreamItem::Permission(PermissionRequest {
-        request_id: wire::string(wire.request_id)?,
-        tool_name: wire::string(request.tool_name)?,
+        request_id,
+        tool_name: bounded::name(request.tool_name)?,
         complete: input.is_some(),
         input: input.unwrap_or(Value::Null),
-        tool_use_id: wire::string(request.tool_use_id)?,
+        tool_use_id: bounded::name(request.tool_use_id)?,
         description: wire::string(request.description)?,
         requires_user_interaction: wire::get(request.requires_user_interaction).unwrap_or(false),
     })])

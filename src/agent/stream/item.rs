@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::agent::events::EventKind;
 use crate::agent::stream::verdict::TurnOutcome;
+use crate::untrusted::Untrusted;
 
 /// One thing that a line says; a line may say several.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,15 +14,15 @@ pub enum StreamItem {
     /// The session began (`first`), or began another turn. The transcript may not exist yet.
     Began {
         /// The session's id, from `init`.
-        session_id: String,
+        session_id: Untrusted,
         /// The model's name, from `init`.
-        model: String,
+        model: Untrusted,
         /// The version of the agent program: `claude_code_version` of `init`.
-        version: String,
+        version: Untrusted,
         /// The permission mode in force: `permissionMode` of `init`.
-        permission_mode: String,
+        permission_mode: Untrusted,
         /// The folder it works in, from `init`.
-        cwd: String,
+        cwd: Untrusted,
         /// Whether this is the first `init` of this process.
         first: bool,
     },
@@ -30,7 +31,7 @@ pub enum StreamItem {
     /// What became of a message that askbox sent.
     Receipt {
         /// The uuid of the message.
-        uuid: String,
+        uuid: Untrusted,
         /// Its state.
         state: ReceiptState,
     },
@@ -39,16 +40,16 @@ pub enum StreamItem {
     /// The agent withdrew a permission request.
     PermissionCancelled {
         /// The [`PermissionRequest::request_id`].
-        request_id: String,
+        request_id: Untrusted,
     },
     /// The reply to a control request that askbox sent.
     ControlReply {
         /// The id of the request.
-        request_id: String,
+        request_id: Untrusted,
         /// Whether it succeeded.
         ok: bool,
         /// Why it failed; empty if it succeeded.
-        error: String,
+        error: Untrusted,
         /// The content of the reply; null if it is missing or larger than 256 KiB.
         response: Value,
     },
@@ -73,9 +74,9 @@ pub enum ReceiptState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
     /// The id that the answer must carry.
-    pub request_id: String,
+    pub request_id: Untrusted,
     /// The tool that it wants to use.
-    pub tool_name: String,
+    pub tool_name: Untrusted,
     /// The whole input of the tool; null if `complete` is false.
     pub input: Value,
     /// False if the input is nested too deep, is larger than 256 KiB, or holds a string over [`Limits::string`]. A decision that
@@ -84,9 +85,9 @@ pub struct PermissionRequest {
     /// [`Limits::string`]: crate::agent::stream::lines::Limits::string
     pub complete: bool,
     /// The tool call that waits for the decision.
-    pub tool_use_id: String,
+    pub tool_use_id: Untrusted,
     /// The agent's own words about the call; empty if it gave none.
-    pub description: String,
+    pub description: Untrusted,
     /// Whether only a person can answer it, as with `AskUserQuestion`.
     pub requires_user_interaction: bool,
 }

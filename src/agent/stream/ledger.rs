@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::agent::events::ToolSummary;
 use crate::agent::stream::bounded::{head, tail};
+use crate::untrusted::Untrusted;
 
 /// Calls that are kept with their results.
 const CALLS: usize = 64;
@@ -14,24 +15,27 @@ const CALL_INPUT: usize = 512;
 const CALL_TEXT: usize = 1 << 10;
 /// Kept of the end of a turn's text, in bytes.
 const WORDS: usize = 32 << 10;
-/// Files that are kept, and the longest path, in bytes.
+/// Files that are kept, the longest path, and all paths together, in bytes.
 const FILES: usize = 1000;
 const PATH: usize = 4096;
+const PATHS: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     calls: VecDeque<ToolSummary>,
     omitted: u64,
     open: VecDeque<Open>,
-    files: Vec<String>,
+    files: Vec<Untrusted>,
+    /// The bytes of `files`.
+    paths: usize,
     words: String,
 }
 
 #[derive(Debug)]
 struct Open {
-    id: String,
-    name: String,
-    file: Option<String>,
+    id: Untrusted,
+    name: Untrusted,
+    file: Option<Untrusted>,
 }
 
 impl Ledger {
@@ -50,8 +54,8 @@ impl Ledger {
     }
 
     /// Takes in a tool call; `file` is the file that it is going to write.
-    pub(super) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<String>) {
-        let (id, name) = (head(id, CALL_INPUT).to_owned(), head(name, CALL_INPUT).to_owned());
+    pub(super) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<Untrusted>) {
+        let (id, name): (Untrusted, Untrusted) = (head(id, CALL_INPUT).into(), head(name, CALL_INPUT).into());
         if self.calls.len() == CALLS {
             self.calls.pop_front();
             self.omitted += 1;
@@ -62,28 +66,31 @@ impl Ledger {
         self.calls.push_back(ToolSummary {
             id: id.clone(),
             name: name.clone(),
-            input: head(input, CALL_INPUT).to_owned(),
+            input: head(input, CALL_INPUT).into(),
             is_error: None,
-            text: String::new(),
+            text: Untrusted::default(),
             bytes: 0,
         });
-        self.open.push_back(Open { id, name, file: file.filter(|path| path.len() <= PATH) });
+        self.open.push_back(Open { id, name, file: file.filter(|path| path.raw().len() <= PATH) });
     }
 
     /// Takes in a tool result; returns the name of the tool if the call is known.
-    pub(super) fn answered(&mut self, id: &str, is_error: bool, text: &str, bytes: u64) -> Option<String> {
+    pub(super) fn answered(&mut self, id: &Untrusted, is_error: bool, text: &str, bytes: u64) -> Option<Untrusted> {
+        let id = head(id.raw(), CALL_INPUT);
         let unanswered = |call: &&mut ToolSummary| call.id == id && call.is_error.is_none();
         if let Some(call) = self.calls.iter_mut().rev().find(unanswered) {
             call.is_error = Some(is_error);
-            call.text = head(text, CALL_TEXT).to_owned();
+            call.text = head(text, CALL_TEXT).into();
             call.bytes = bytes;
         }
         let at = self.open.iter().rposition(|open| open.id == id)?;
         let open = self.open.remove(at)?;
         if let Some(file) = open.file.filter(|_| !is_error)
             && self.files.len() < FILES
+            && self.paths + file.raw().len() <= PATHS
             && !self.files.contains(&file)
         {
+            self.paths += file.raw().len();
             self.files.push(file);
         }
         Some(open.name)
@@ -93,7 +100,7 @@ impl Ledger {
         (self.calls.iter().cloned().collect(), self.omitted)
     }
 
-    pub(super) fn files(&self) -> &[String] {
+    pub(super) fn files(&self) -> &[Untrusted] {
         &self.files
     }
 

@@ -3,12 +3,13 @@
 use crate::agent::stream::bounded::head;
 use crate::agent::stream::lines::Line;
 use crate::agent::stream::wire::{self, Raw};
+use crate::untrusted::Untrusted;
 
 /// Kept of a tool result's text in an event, in bytes.
 pub(super) const RESULT_TEXT: usize = 4 << 10;
 
 /// The file that a call writes, for the tools that write one.
-pub(super) fn written_file(tool: &str, input: Raw<'_>) -> Option<String> {
+pub(super) fn written_file(tool: &str, input: Raw<'_>) -> Option<Untrusted> {
     if !matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit") {
         return None;
     }
@@ -20,17 +21,18 @@ pub(super) fn written_file(tool: &str, input: Raw<'_>) -> Option<String> {
 pub(super) fn result_text(line: &Line<'_>, content: Raw<'_>) -> serde_json::Result<(String, u64)> {
     let mut bytes = content.map_or(0, |content| line.dropped_in(content.get()));
     if let Some(whole) = wire::text(content)? {
-        return Ok((head(&whole, RESULT_TEXT).to_owned(), bytes + whole.len() as u64));
+        return Ok((head(whole.raw(), RESULT_TEXT).to_owned(), bytes + whole.raw().len() as u64));
     }
     let mut text = String::new();
     for block in wire::blocks(content)? {
         match wire::text(block.text)? {
             Some(part) => {
+                let part = part.raw();
                 bytes += part.len() as u64;
                 if !text.is_empty() && text.len() < RESULT_TEXT {
                     text.push('\n');
                 }
-                text.push_str(head(&part, RESULT_TEXT.saturating_sub(text.len())));
+                text.push_str(head(part, RESULT_TEXT.saturating_sub(text.len())));
             }
             // Of pictures and the like, only the kind and the size.
             None => {

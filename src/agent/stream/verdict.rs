@@ -10,6 +10,7 @@ use crate::agent::events::Tokens;
 use crate::agent::stream::bounded;
 use crate::agent::stream::consumption::{self, Spent};
 use crate::agent::stream::wire::{self, Raw};
+use crate::untrusted::Untrusted;
 
 /// How a turn ended, and what it cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +20,13 @@ pub struct TurnOutcome {
     /// The stream's own `is_error`. It does not tell alone whether the turn failed: see [`Verdict`].
     pub is_error: bool,
     /// The session whose turn it was.
-    pub session_id: String,
+    pub session_id: Untrusted,
     /// The agent's final text, up to 64 KiB; empty if there is none.
-    pub text: String,
+    pub text: Untrusted,
     /// Why the agent's loop ended, in its word: `completed`, `api_error`, `max_turns` …
-    pub terminal_reason: Option<String>,
+    pub terminal_reason: Option<Untrusted>,
     /// Why the model stopped, in the API's word: `end_turn`, `tool_use` …
-    pub stop_reason: Option<String>,
+    pub stop_reason: Option<Untrusted>,
     /// US dollars of this turn alone, subagents included; `None` if unknown.
     pub cost_usd: Option<f64>,
     /// Tokens of this turn alone, subagents included.
@@ -42,16 +43,16 @@ pub enum Verdict {
     /// The agent ended it.
     Completed {
         /// The agent's final text, up to 64 KiB.
-        text: String,
+        text: Untrusted,
     },
     /// A hook of askbox stopped it. The session keeps everything up to the last tool result.
     HookStopped,
     /// A tool call was deferred. Once it can be decided, the session is resumed without a message.
     Deferred {
         /// The tool.
-        tool_name: String,
+        tool_name: Untrusted,
         /// The id of the call.
-        tool_use_id: String,
+        tool_use_id: Untrusted,
         /// Its input; null if it is larger than 256 KiB.
         input: Value,
     },
@@ -67,9 +68,9 @@ pub enum Verdict {
         /// The HTTP status; `None` if there was no response.
         status: Option<u16>,
         /// The error type of the API (`overloaded_error`, `authentication_error`) or of the agent program (`connection_failed`).
-        error_type: String,
+        error_type: Untrusted,
         /// The message.
-        message: String,
+        message: Untrusted,
     },
     /// It reached the limit on turns.
     MaxTurns,
@@ -82,11 +83,11 @@ pub enum Verdict {
     /// Anything else.
     Other {
         /// `subtype` of the `result` line.
-        subtype: String,
+        subtype: Untrusted,
         /// Its `terminal_reason`, if it gave one.
-        terminal_reason: Option<String>,
+        terminal_reason: Option<Untrusted>,
         /// Its first error; its text if it lists no error.
-        message: String,
+        message: Untrusted,
     },
 }
 
@@ -103,21 +104,21 @@ pub enum Interruption {
 pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutcome> {
     let wire: wire::ResultLine = wire::line(line)?;
     let is_error = wire::get(wire.is_error).unwrap_or(false);
-    let stop_reason = wire::text(wire.stop_reason)?;
-    let mut terminal_reason = wire::text(wire.terminal_reason)?;
+    let stop_reason = bounded::some_name(wire.stop_reason)?;
+    let mut terminal_reason = bounded::some_name(wire.terminal_reason)?;
     let text = wire::string(wire.result)?;
-    let deferred = stop_reason.as_deref() == Some("tool_deferred");
+    let deferred = stop_reason.as_ref().is_some_and(|reason| reason == "tool_deferred");
     // A resumed session that defers again reports no terminal reason, and a wrong number of turns.
     let again = deferred && terminal_reason.is_none();
     if again {
         terminal_reason = Some("tool_deferred".into());
     }
-    let verdict = verdict(&wire, is_error, terminal_reason.as_deref(), deferred, &text)?;
+    let verdict = verdict(&wire, is_error, terminal_reason.as_ref().map(Untrusted::raw), deferred, &text)?;
     let (cost_usd, tokens) = consumption::of_turn(&wire, spent);
     Ok(TurnOutcome {
         verdict,
         is_error,
-        session_id: wire::string(wire.session_id)?,
+        session_id: bounded::name(wire.session_id)?,
         text,
         terminal_reason,
         stop_reason,
@@ -133,22 +134,22 @@ fn verdict(
     is_error: bool,
     terminal_reason: Option<&str>,
     deferred: bool,
-    text: &str,
+    text: &Untrusted,
 ) -> serde_json::Result<Verdict> {
     let subtype = wire::word(wire.subtype);
     Ok(match terminal_reason {
         Some("tool_deferred") => self::deferred(wire.deferred_tool_use)?,
-        Some("completed") if !is_error => Verdict::Completed { text: text.into() },
+        Some("completed") if !is_error => Verdict::Completed { text: text.clone() },
         Some("hook_stopped") if !is_error => Verdict::HookStopped,
         Some("aborted_streaming") => Verdict::Interrupted { during: Interruption::Streaming, is_error },
         Some("aborted_tools") => Verdict::Interrupted { during: Interruption::Tools, is_error },
         Some("api_error") => {
-            let error_type = match wire::string(wire.api_error_type)? {
-                empty if empty.is_empty() => wire::string(wire.api_error)?,
+            let error_type = match bounded::name(wire.api_error_type)? {
+                empty if empty.is_empty() => bounded::name(wire.api_error)?,
                 error_type => error_type,
             };
             let status = wire::get(wire.api_error_status);
-            Verdict::ApiError { status, error_type, message: text.into() }
+            Verdict::ApiError { status, error_type, message: text.clone() }
         }
         Some("max_turns") => Verdict::MaxTurns,
         Some("budget_exhausted") => Verdict::Budget,
@@ -156,17 +157,17 @@ fn verdict(
         None if deferred => self::deferred(wire.deferred_tool_use)?,
         None if subtype == "error_max_turns" => Verdict::MaxTurns,
         None if subtype == "error_max_budget_usd" => Verdict::Budget,
-        None if subtype == "success" && !is_error => Verdict::Completed { text: text.into() },
+        None if subtype == "success" && !is_error => Verdict::Completed { text: text.clone() },
         _ => {
             let message = match first_error(wire.errors)? {
                 Some(error) => error,
-                None => text.into(),
+                None => text.clone(),
             };
-            if message.starts_with("No conversation found with session ID") {
+            if message.raw().starts_with("No conversation found with session ID") {
                 Verdict::ResumeUnknown
             } else {
-                let terminal_reason = terminal_reason.map(str::to_owned);
-                Verdict::Other { subtype: subtype.into(), terminal_reason, message }
+                let terminal_reason = terminal_reason.map(Untrusted::from);
+                Verdict::Other { subtype: bounded::head(subtype, 64).into(), terminal_reason, message }
             }
         }
     })
@@ -175,13 +176,13 @@ fn verdict(
 fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
     let call: wire::Deferred = wire::object(raw).unwrap_or_default();
     Ok(Verdict::Deferred {
-        tool_name: wire::string(call.name)?,
-        tool_use_id: wire::string(call.id)?,
+        tool_name: bounded::name(call.name)?,
+        tool_use_id: bounded::name(call.id)?,
         input: bounded::exact(call.input).unwrap_or(Value::Null),
     })
 }
 
-fn first_error(raw: Raw<'_>) -> serde_json::Result<Option<String>> {
+fn first_error(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
     let list = raw.filter(|raw| raw.get().len() <= bounded::EXACT_LIMIT);
     let errors: Vec<&RawValue> = wire::get(list).unwrap_or_default();
     wire::text(errors.first().copied())

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::untrusted::Untrusted;
+
 pub(super) type Raw<'a> = Option<&'a RawValue>;
 
 /// Any line.
@@ -189,7 +191,7 @@ impl<'a> Visitor<'a> for FirstBlocks {
 ///
 /// # Errors
 /// Where an escape is half of a surrogate pair.
-pub(super) fn text(raw: Raw<'_>) -> serde_json::Result<Option<String>> {
+pub(super) fn text(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
     raw.map(RawValue::get).filter(|json| json.starts_with('"')).map(serde_json::from_str).transpose()
 }
 
@@ -197,7 +199,7 @@ pub(super) fn text(raw: Raw<'_>) -> serde_json::Result<Option<String>> {
 ///
 /// # Errors
 /// Where an escape is half of a surrogate pair.
-pub(super) fn string(raw: Raw<'_>) -> serde_json::Result<String> {
+pub(super) fn string(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
     Ok(text(raw)?.unwrap_or_default())
 }
 

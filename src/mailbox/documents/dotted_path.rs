@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::{MAX_DEPTH, check_depth};
 use crate::error::{Error, Result};
 use crate::mailbox::documents::checkpoint::CheckpointDocument;
 use crate::text;
@@ -30,8 +31,22 @@ pub fn get(document: &CheckpointDocument, field: &str) -> Result<Value> {
 }
 
 /// Sets the value at a dotted path. Missing objects on the way are created; lists do not grow.
+///
+/// # Errors
+/// [`Error::Usage`] if the path leads through a plain value; [`Error::Invalid`] if the document would nest too deep to be read again.
 pub fn set(document: &mut CheckpointDocument, field: &str, value: Value) -> Result<()> {
-    let Some((first, rest)) = field.split_once('.') else { return document.set_field(field, &value) };
+    let (first, root) = changed(document, field, value)?;
+    check_depth(&serde_json::json!({ first: &root }).to_string())?;
+    document.set_field(first, &root)
+}
+
+/// The name of the field that the path begins with, and that field's value after the change.
+fn changed<'a>(document: &CheckpointDocument, field: &'a str, value: Value) -> Result<(&'a str, Value)> {
+    let Some((first, rest)) = field.split_once('.') else { return Ok((field, value)) };
+    if rest.matches('.').count() > MAX_DEPTH {
+        let problem = format!("`{}` nests deeper than {MAX_DEPTH} levels", text::excerpt(field, 80));
+        return Err(Error::usage(problem, "set a field that is nearer"));
+    }
     let mut root = document.field(first).and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or(Value::Null);
     let mut place = &mut root;
     for piece in rest.split('.') {
@@ -55,5 +70,5 @@ pub fn set(document: &mut CheckpointDocument, field: &str, value: Value) -> Resu
         };
     }
     *place = value;
-    document.set_field(first, &root)
+    Ok((first, root))
 }

@@ -16,7 +16,8 @@ use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::failure::{self, Class, Failure};
 use crate::run::attempt::record::{self, Record, Run, State};
-use crate::{text, time};
+use crate::time;
+use crate::untrusted::Untrusted;
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
@@ -27,7 +28,7 @@ pub enum Ending {
     /// The session began and its final result came.
     Delivered {
         /// The agent's final text.
-        text: String,
+        text: Untrusted,
         /// US dollars of its last turn, if the agent reported them.
         cost_usd: Option<f64>,
     },
@@ -78,28 +79,30 @@ impl Ending {
     /// The ending that the outcome of the agent's turn means.
     #[must_use]
     pub fn of_turn(turn: &TurnOutcome) -> Self {
-        let delivered = |text: &String| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
+        let delivered = |text: &Untrusted| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
         let why = match &turn.verdict {
             Verdict::Completed { text } if !turn.is_error => return delivered(text),
             Verdict::HookStopped => return delivered(&turn.text),
             Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
-            Verdict::Completed { text } => format!("the agent ended with an error: {}", text::excerpt(text, 300)),
+            Verdict::Completed { text } => format!("the agent ended with an error: {}", text.excerpt(300)),
             Verdict::Deferred { tool_name, .. } => {
-                format!("the agent deferred its call of {tool_name}, which this version cannot answer")
+                format!("the agent deferred its call of {}, which this version cannot answer", tool_name.excerpt(80))
             }
             Verdict::ApiError { status, message, .. } => {
-                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), text::excerpt(message, 300))
+                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), message.excerpt(300))
             }
             Verdict::MaxTurns => "the agent reached its limit of turns".into(),
             Verdict::Budget => "the agent reached its budget".into(),
             Verdict::TooLong => "the prompt is too long for the agent".into(),
             Verdict::ResumeUnknown => "the agent does not know the session".into(),
             // The agent may report a failure with the subtype `success`.
-            Verdict::Other { subtype, message, .. } if subtype != "success" => format!("{subtype}: {}", text::excerpt(message, 300)),
-            Verdict::Other { message, .. } => text::excerpt(message, 300),
+            Verdict::Other { subtype, message, .. } if *subtype != "success" => {
+                format!("{}: {}", subtype.excerpt(80), message.excerpt(300))
+            }
+            Verdict::Other { message, .. } => message.excerpt(300),
         };
         match failure::of_turn(turn) {
-            Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(&turn.text, time::now().timestamp()), why },
+            Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(turn.text.raw(), time::now().timestamp()), why },
             Some(Class::Agent) | None => Self::Failed { why },
             Some(class) => Self::Refused { class, why },
         }
@@ -149,7 +152,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         Ending::Delivered { text, cost_usd } => {
             run.state = State::Delivered;
             run.why = None;
-            run.result = Some(shorten(text));
+            run.result = Some(shorten(text.raw()));
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,

@@ -128,7 +128,7 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
 #[must_use]
 pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     Some(match &turn.verdict {
-        Verdict::ApiError { status, error_type, message } => of_api_error(*status, error_type, message),
+        Verdict::ApiError { status, error_type, message } => of_api_error(*status, error_type.raw(), message.raw()),
         Verdict::MaxTurns => Class::Turns,
         Verdict::Budget => Class::Budget,
         Verdict::TooLong => Class::TooLong,

@@ -44,6 +44,9 @@ pub struct Booking {
     pub tokens: Tokens,
 }
 
+/// The turns of an attempt that are booked one by one. An attempt has few; one with more is an agent that goes wrong.
+const SINGLE_TURNS: u32 = 1000;
+
 /// Books the turns of one attempt as they end.
 #[derive(Debug)]
 pub struct Book {
@@ -51,6 +54,8 @@ pub struct Book {
     blank: Booking,
     turns: u32,
     total: Option<f64>,
+    /// The turns after [`SINGLE_TURNS`] in one booking, which [`Book::close`] writes.
+    rest: Option<Booking>,
 }
 
 impl Book {
@@ -67,7 +72,7 @@ impl Book {
             turns: 0,
             tokens: Tokens::default(),
         };
-        Self { mailbox: mailbox.clone(), blank, turns: 0, total: None }
+        Self { mailbox: mailbox.clone(), blank, turns: 0, total: None, rest: None }
     }
 
     /// Books an event of the attempt if it is the result of a turn.
@@ -82,9 +87,26 @@ impl Book {
         let EventKind::Result { cost_usd, tokens, turns, .. } = kind else { return None };
         // A negative or infinite figure must not change the sum.
         let cost_usd = cost_usd.filter(|c| c.is_finite() && *c >= 0.0);
-        self.turns += 1;
-        self.total = cost_usd.map(|c| self.total.unwrap_or(0.0) + c).or(self.total);
-        Some(Booking { at, turn: self.turns, cost_usd, turns: *turns, tokens: *tokens, ..self.blank.clone() })
+        self.turns = self.turns.saturating_add(1);
+        self.total = sum(self.total, cost_usd);
+        let booking = Booking { at, turn: self.turns, cost_usd, turns: *turns, tokens: *tokens, ..self.blank.clone() };
+        if self.turns <= SINGLE_TURNS {
+            return Some(booking);
+        }
+        match &mut self.rest {
+            Some(rest) => {
+                rest.cost_usd = sum(rest.cost_usd, booking.cost_usd);
+                rest.turns = rest.turns.saturating_add(booking.turns);
+                rest.tokens += booking.tokens;
+            }
+            none => *none = Some(booking),
+        }
+        None
+    }
+
+    /// Books the turns that were not booked one by one.
+    pub fn close(&mut self) -> Result<()> {
+        self.rest.take().map_or(Ok(()), |rest| self.write(&rest))
     }
 
     fn write(&self, booking: &Booking) -> Result<()> {
@@ -105,6 +127,11 @@ impl Book {
     pub fn total(&self) -> Option<f64> {
         self.total
     }
+}
+
+/// The sum of two costs that may be unknown.
+fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    other.map(|other| one.unwrap_or(0.0) + other).or(one)
 }
 
 /// `costs/`.
@@ -202,6 +229,7 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
             turns.extend(book.count(event.at, &event.kind));
         }
     }
+    turns.extend(book.rest.take());
     let same =
         |a: &Booking, b: &Booking| (&a.workflow_id, a.question_id, a.attempt, a.turn) == (&b.workflow_id, b.question_id, b.attempt, b.turn);
     for turn in turns {

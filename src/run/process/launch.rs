@@ -47,6 +47,7 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     }
     let error = Command::new(&program).args(args).exec();
     // Not `eprintln!`, which panics where nobody reads standard error.
+    #[allow(clippy::disallowed_methods, reason = "this standard error is the file stderr.log")]
     let _ = writeln!(std::io::stderr(), "relaunch: cannot run {}: {error}", program.to_string_lossy());
     127
 }

@@ -11,12 +11,41 @@ use crate::run::attempt::record::{self, Run, State};
 use crate::run::money::costs::Book;
 use crate::time::{self, Time};
 
+/// The size of `events.jsonl` from which on an event is left out unless it is important.
+const ROOM: u64 = 64 << 20;
+/// The size from which on also important events are left out, except the last one of a run.
+const ROOM_FOR_IMPORTANT: u64 = ROOM + (8 << 20);
+
+/// An event of this kind is written while the file is smaller than this.
+fn room_for(kind: &EventKind) -> u64 {
+    match kind {
+        // At most once each.
+        EventKind::Interrupted { .. } | EventKind::Parked { .. } => u64::MAX,
+        // What the end of the run, its cost and its questions depend on, and what the supervisor did.
+        EventKind::Started { .. }
+        | EventKind::Result { .. }
+        | EventKind::QuestionPosted { .. }
+        | EventKind::Throttled { .. }
+        | EventKind::Silent { .. }
+        | EventKind::Note { .. } => ROOM_FOR_IMPORTANT,
+        EventKind::Text { .. }
+        | EventKind::Thinking { .. }
+        | EventKind::ToolCall { .. }
+        | EventKind::ToolResult { .. }
+        | EventKind::Permission { .. }
+        | EventKind::Raw { .. }
+        | EventKind::Unknown => ROOM,
+    }
+}
+
 /// Writes the events of one attempt.
 pub(crate) struct EventLog<'a> {
     mailbox: &'a Mailbox,
     run: Run,
     /// Opened by the first event.
     writer: Option<EventWriter<File>>,
+    /// Whether it was said that events are left out.
+    left_out_noted: bool,
     observe: &'a mut dyn FnMut(&Event),
     /// The first event that could not be written.
     failed: Option<Error>,
@@ -26,14 +55,14 @@ pub(crate) struct EventLog<'a> {
 impl<'a> EventLog<'a> {
     /// The log of `run`. Nothing is opened or created before the first event.
     pub(crate) fn new(mailbox: &'a Mailbox, run: &Run, observe: &'a mut dyn FnMut(&Event)) -> Self {
-        Self { mailbox, run: run.clone(), writer: None, observe, failed: None, book: Book::of(mailbox, run) }
+        Self { mailbox, run: run.clone(), writer: None, left_out_noted: false, observe, failed: None, book: Book::of(mailbox, run) }
     }
 
     /// Records an event. Never fails: the agent's work goes on when the disk is full. [`EventLog::finish`] returns the error.
     pub(crate) fn event(&mut self, kind: EventKind) {
         let at = time::now();
         if let Err(e) = self.book.take(at, &kind) {
-            let _ = self.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}") });
+            let _ = self.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}").into() });
         }
         let seq = self.append(at, &kind).unwrap_or_else(|e| {
             self.failed.get_or_insert(e);
@@ -44,26 +73,29 @@ impl<'a> EventLog<'a> {
 
     /// Records a remark for people who read the log.
     pub(crate) fn note(&mut self, text: impl Into<String>) {
-        self.event(EventKind::Note { text: text.into() });
+        self.event(EventKind::Note { text: text.into().into() });
     }
 
     /// Records what becomes of a run that failed.
     pub(crate) fn failure(&mut self, run: &Run) {
         let why = run.why.clone().unwrap_or_default();
         match (run.state, run.retry_at) {
-            (State::Parked, _) => self.event(EventKind::Parked { why }),
+            (State::Parked, _) => self.event(EventKind::Parked { why: why.into() }),
             (State::Failed, Some(at)) if run.is_throttled() => {
                 let wait = (at - time::now()).num_milliseconds();
                 let delay_ms = u64::try_from(wait).unwrap_or(0);
-                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why });
+                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why.into() });
             }
             (State::Failed, _) => self.note(format!("failed: {why}")),
             _ => {}
         }
     }
 
-    /// US dollars of the attempt so far; `None` if the agent has named no cost.
-    pub(crate) fn cost_usd(&self) -> Option<f64> {
+    /// Books what is not booked yet. Returns the attempt's US dollars; `None` if the agent has named no cost.
+    pub(crate) fn settle_costs(&mut self) -> Option<f64> {
+        if let Err(e) = self.book.close() {
+            self.note(format!("the cost of the last turns could not be booked: {e}"));
+        }
         self.book.total()
     }
 
@@ -72,9 +104,21 @@ impl<'a> EventLog<'a> {
         self.failed.map_or(Ok(()), Err)
     }
 
+    /// Appends an event if there is room for its kind. Returns its number; for an event that is left out, the last one's.
     fn append(&mut self, at: Time, kind: &EventKind) -> Result<u64> {
         let path = path(self.mailbox, &self.run);
-        self.writer()?.append(at, kind).io("write", path)
+        let noted = self.left_out_noted;
+        let writer = self.writer()?;
+        if writer.size() < room_for(kind) {
+            return writer.append(at, kind).io("write", path);
+        }
+        let last_seq = writer.last_seq();
+        if !noted {
+            let text = format!("{} MiB of events: texts, thoughts and tool calls of this attempt are no longer recorded", ROOM >> 20);
+            writer.append(at, &EventKind::Note { text: text.into() }).io("write", path)?;
+            self.left_out_noted = true;
+        }
+        Ok(last_seq)
     }
 
     fn writer(&mut self) -> Result<&mut EventWriter<File>> {

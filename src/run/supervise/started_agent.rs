@@ -87,7 +87,7 @@ impl Agent {
         let interpreter = Arc::new(Mutex::new(match &start {
             SessionStart::New => Interpreter::new(),
             SessionStart::Continue => Interpreter::resuming(run.session_id.to_string()),
-            SessionStart::Fork(from) => Interpreter::resuming(from),
+            SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
         }));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
         let control_fifo = match wake_up::listen(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
@@ -120,11 +120,17 @@ impl Agent {
         Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, _control_fifo: control_fifo }
     }
 
-    /// Writes a line to the agent's standard input. Never blocks. Does nothing once that was closed.
+    /// Writes a line to the agent's standard input. Never blocks. Does nothing once that was closed, or while the agent leaves too much
+    /// unread.
     pub(crate) fn say(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             input.say(line);
         }
+    }
+
+    /// Whether the agent leaves so much unread that it is told nothing more.
+    pub(crate) fn leaves_too_much_unread(&self) -> bool {
+        self.input.as_ref().is_some_and(AgentInput::is_full)
     }
 
     /// Closes the agent's standard input behind all that was written, which lets the agent exit after its turn.

@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::agent::events::{Event, EventKind, Tokens};
+use crate::untrusted::Untrusted;
 
 /// What a run does now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,7 +18,7 @@ pub enum LiveState {
     /// A tool call is in flight; of several, the last.
     Tool {
         /// The tool's name.
-        name: String,
+        name: Untrusted,
         /// When it was called.
         since: DateTime<Utc>,
     },
@@ -80,7 +81,7 @@ impl fmt::Display for Shown<'_> {
         match self.state {
             LiveState::Starting => f.write_str("starting"),
             LiveState::Thinking => f.write_str("thinking"),
-            LiveState::Tool { name, since } => write!(f, "tool:{name} ({}s)", age(since)),
+            LiveState::Tool { name, since } => write!(f, "tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
             LiveState::Throttled { status, retry, delay_ms } => {
                 f.write_str("throttled(")?;
                 match status {
@@ -98,6 +99,9 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// How much of a tool's name is shown, in characters.
+const TOOL_NAME: usize = 80;
+
 /// The largest number of unanswered tool calls that are remembered.
 const OPEN_CALLS: usize = 256;
 
@@ -106,13 +110,13 @@ const OPEN_CALLS: usize = 256;
 pub struct Live {
     state: LiveState,
     /// Unanswered tool calls: id, name, since.
-    open: Vec<(String, String, DateTime<Utc>)>,
+    open: Vec<(Untrusted, Untrusted, DateTime<Utc>)>,
     asked: bool,
     turns: u64,
     tokens: Tokens,
     cost_usd: f64,
-    session_id: Option<String>,
-    last_words: String,
+    session_id: Option<Untrusted>,
+    last_words: Untrusted,
 }
 
 impl Live {
@@ -160,7 +164,7 @@ impl Live {
                 self.turns = self.turns.saturating_add(*turns);
                 self.tokens += *tokens;
                 self.cost_usd += cost_usd.unwrap_or(0.0);
-                match terminal_reason.as_deref() {
+                match terminal_reason.as_ref().map(Untrusted::raw) {
                     Some("aborted_streaming" | "aborted_tools" | "hook_stopped") => LiveState::Interrupted,
                     Some("tool_deferred") => LiveState::Asking,
                     _ if self.asked => LiveState::Asking,
@@ -194,8 +198,8 @@ impl Live {
 
     /// The name of the tool call in flight; of several, the last.
     #[must_use]
-    pub fn tool(&self) -> Option<&str> {
-        self.open.last().map(|(_, name, _)| name.as_str())
+    pub fn tool(&self) -> Option<&Untrusted> {
+        self.open.last().map(|(_, name, _)| name)
     }
 
     /// What the run does now.
@@ -219,12 +223,12 @@ impl Live {
     }
 
     /// The session, once it has begun.
-    pub fn session_id(&self) -> Option<&str> {
-        self.session_id.as_deref()
+    pub fn session_id(&self) -> Option<&Untrusted> {
+        self.session_id.as_ref()
     }
 
     /// The main agent's last text.
-    pub fn last_words(&self) -> &str {
+    pub fn last_words(&self) -> &Untrusted {
         &self.last_words
     }
 }

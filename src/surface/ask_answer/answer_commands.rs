@@ -62,13 +62,13 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool,
             return program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}));
         }
         let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
-        return program::print_words(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
+        return program::print(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
     }
     let round = withdraw::withdraw(&mailbox, id, by, why.map(str::to_owned))?;
     if args.common.json {
         return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
     }
-    program::print_words(&format!("{}: withdrawn; no agent is started\n", round.workflow))
+    program::print(&format!("{}: withdrawn; no agent is started\n", round.workflow))
 }
 
 /// `ask-answer ID ANSWER…`
@@ -125,7 +125,7 @@ fn acknowledge(args: &AskAnswer, accepted: &Accepted, reply: &Answer) -> Result<
             "value": reply.value.as_ref().map(AnswerValue::to_json), "warning": accepted.warning,
         }));
     }
-    program::print_words(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {}\n", answering::in_words(reply)) })
+    program::print(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {}\n", answering::in_words(reply)) })
 }
 
 /// `ask-answer show ID`
@@ -152,7 +152,7 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    program::print_words(&question_text::round(&mailbox, &found))
+    program::print(&question_text::round(&mailbox, &found))
 }
 
 /// `ask-answer edit ID`

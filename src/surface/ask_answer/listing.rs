@@ -41,5 +41,5 @@ pub fn pending(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     if rows.is_empty() {
         program::say("no question is pending\n");
     }
-    program::print_words(&columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows))
+    program::print(&columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows))
 }

@@ -8,12 +8,12 @@
 //! - `inbox`: the pending questions on a terminal, one after the other
 
 mod answer_commands;
-mod answering;
-mod ask_user;
+pub mod answering;
+pub mod ask_user;
 mod editor;
 #[cfg(feature = "inbox")]
 mod inbox;
 mod listing;
-mod question_text;
+pub mod question_text;
 
 pub use answer_commands::run;

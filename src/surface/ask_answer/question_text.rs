@@ -45,18 +45,24 @@ pub fn kind(part: &Part) -> &'static str {
     }
 }
 
+/// The text of a question. Its further lines are indented, so that none of them reads like a line of ours.
+#[must_use]
+pub fn asked(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  ")
+}
+
 /// The question's text and options.
 #[must_use]
 pub fn part(part: &Part, key: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(key) = key {
-        let _ = write!(out, "{key}: ");
+        let _ = write!(out, "{}: ", one_line(key));
     }
-    let _ = writeln!(out, "{}", part.question.trim_end());
+    let _ = writeln!(out, "{}", asked(&part.question));
     let _ = writeln!(out, "  Answer: {}", kind(part));
-    let keys = part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30);
+    let keys = part.options.0.iter().map(|c| width(&one_line(&c.key))).max().unwrap_or(0).min(30);
     for choice in &part.options.0 {
-        let line = format!("    {}  {}", padded(&choice.key, keys), one_line(&choice.description));
+        let line = format!("    {}  {}", padded(&one_line(&choice.key), keys), one_line(&choice.description));
         let _ = writeln!(out, "{}", line.trim_end());
         for line in choice.preview.iter().flat_map(|p| p.lines()) {
             let _ = writeln!(out, "    {:keys$}  | {line}", "");
@@ -86,14 +92,14 @@ pub fn about(mailbox: &Mailbox, question: &Question) -> String {
         let _ = writeln!(out, "  within {parent}");
     }
     if let Some(cwd) = &question.cwd {
-        let _ = writeln!(out, "  in {}", cwd.display());
+        let _ = writeln!(out, "  in {}", one_line(&cwd.display().to_string()));
     }
     if let Some(path) = &question.checkpoint {
         let not_used = match store::read_named(mailbox, path, &question.workflow_id) {
             Err(e) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
             _ => "",
         };
-        let _ = writeln!(out, "  checkpoint {}{not_used}", path.display());
+        let _ = writeln!(out, "  checkpoint {}{not_used}", one_line(&path.display().to_string()));
     }
     if let Some(context) = &question.context {
         out.push('\n');
@@ -111,7 +117,7 @@ pub fn round(mailbox: &Mailbox, found: &Round) -> String {
     let mut out = about(mailbox, question);
     out.push('\n');
     if let Some(lead_in) = question.lead_in() {
-        let _ = writeln!(out, "{}\n", lead_in.trim_end());
+        let _ = writeln!(out, "{}\n", asked(lead_in));
     }
     for (n, p) in question.parts().iter().enumerate() {
         let key = question.is_batch().then(|| p.key(n));

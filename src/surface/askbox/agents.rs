@@ -46,7 +46,7 @@ fn list(catalog: &Catalog, as_json: bool) -> Result<u8> {
             ]
         };
         let rows: Vec<_> = catalog.agents.iter().map(row).collect();
-        program::print_words(&columns::table(["NAME", "MODEL", "TOOLS", "SCOPE", "DESCRIPTION"], &rows))?;
+        program::print(&columns::table(["NAME", "MODEL", "TOOLS", "SCOPE", "DESCRIPTION"], &rows))?;
     }
     Ok(status(catalog))
 }
@@ -75,7 +75,7 @@ fn describe(catalog: &Catalog, as_json: bool) -> Result<u8> {
             },
         }))?;
     } else {
-        program::print_words(&format!("{words}\n"))?;
+        program::print(&format!("{words}\n"))?;
     }
     Ok(status(catalog))
 }
@@ -127,7 +127,7 @@ fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
     };
     words.push_str(&body("description", &format!("{}{more}", agent.description[..end].trim_end())));
     words.push_str(&body("prompt", &agent.prompt));
-    program::print_words(&words)?;
+    program::print(&words)?;
     Ok(0)
 }
 

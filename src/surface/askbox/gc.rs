@@ -16,7 +16,7 @@ pub fn run(args: &Gc) -> Result<u8> {
     if args.common.json {
         program::print_json(&report)?;
     } else {
-        program::print_words(&words(&report))?;
+        program::print(&words(&report))?;
         report.left.iter().for_each(|left| program::warn(&format!("{} was kept: {}", left.subject, left.why)));
     }
     Ok(u8::from(report.left.iter().any(|left| left.is_failure)))

@@ -46,10 +46,10 @@ pub fn run(args: &Tree) -> Result<u8> {
             return nodes.iter().try_for_each(program::print_json);
         }
         let head = if std::mem::take(&mut is_first) { head(columns) } else { String::new() };
-        program::print_words(&(head + &lines(&nodes, columns)))
+        program::print(&(head + &lines(&nodes, columns)))
     })?;
     if !args.common.json {
-        program::print_words(&forest.end(is_first))?;
+        program::print(&forest.end(is_first))?;
     }
     Ok(0)
 }

@@ -13,7 +13,6 @@ use crate::mailbox::{Folder, Mailbox};
 use crate::surface::args::checkpoint_args::{Checkpoint, Command};
 use crate::surface::checkpoint::{checkpoint_list, checkpoint_text, saving};
 use crate::surface::program;
-use crate::text;
 
 /// Runs `checkpoint`; returns the exit status.
 pub fn run(args: Checkpoint) -> Result<u8> {
@@ -58,13 +57,13 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             if common.json {
                 print_document(&document)?;
             } else {
-                program::print_words(&checkpoint_text::checkpoint(&document, &store::path(&mailbox, &id)))?;
+                program::print(&checkpoint_text::checkpoint(&document, &store::path(&mailbox, &id)))?;
             }
         }
         Command::Env { id, prefix } => {
             let id = named_or_current(id, "env")?;
             let (mailbox, document) = load(&id)?;
-            program::print(&shell_export::shell_assignments(&document, &store::path(&mailbox, &id), &prefix))?;
+            program::print_exactly(&shell_export::shell_assignments(&document, &store::path(&mailbox, &id), &prefix))?;
         }
         Command::Path { id } => {
             let id = named_or_current(id, "path")?;
@@ -79,7 +78,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             };
             let document = store::read(&path).map_err(|e| missing(e, &path))?;
             checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
-            program::print_words(&format!("valid: {}\n", path.display()))?;
+            program::print(&format!("valid: {}\n", path.display()))?;
         }
         Command::List => checkpoint_list::print(&common.open()?, common.json)?,
         Command::Rm { id } => store::remove(&common.open()?, &id)?,
@@ -104,6 +103,5 @@ fn missing(e: Error, path: &Path) -> Error {
 }
 
 fn print_document(document: &CheckpointDocument) -> Result<()> {
-    let text = String::from_utf8_lossy(&document.to_bytes()).into_owned();
-    program::print(&text::escape_json(&text))
+    program::print_json_text(&String::from_utf8_lossy(&document.to_bytes()))
 }

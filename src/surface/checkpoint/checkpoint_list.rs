@@ -37,7 +37,7 @@ pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     if as_json {
         return program::print_json(&objects);
     }
-    program::print_words(&columns::table(["WORKFLOW", "AGE", "STEP"], &rows))
+    program::print(&columns::table(["WORKFLOW", "AGE", "STEP"], &rows))
 }
 
 /// How long ago a file was changed.

@@ -6,7 +6,7 @@
 
 mod checkpoint_commands;
 mod checkpoint_list;
-mod checkpoint_text;
+pub mod checkpoint_text;
 mod saving;
 
 pub use checkpoint_commands::run;

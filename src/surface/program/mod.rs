@@ -15,7 +15,9 @@ mod read_input;
 mod start;
 mod variables;
 
-pub use output::{complain, message, print, print_json, print_value, print_words, say, warn};
+pub use output::{
+    complain, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly, write_json,
+};
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
-pub use variables::{current_workflow, env, is_interactive, user, workflow, workflow_from_env};
+pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, user, workflow, workflow_from_env};

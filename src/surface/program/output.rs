@@ -1,10 +1,13 @@
 //! What a program prints: answers on standard output, messages for people on standard error.
+//!
+//! Everything passes a filter here, whoever wrote it: what controls a terminal is left out of words and escaped in JSON.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::surface::program::variables::prints_to_terminal;
 use crate::text;
 
 /// `error: …` and `hint: …` on standard error.
@@ -24,15 +27,61 @@ pub fn warn(warning: &str) {
     say(&format!("warning: {}\n", text::one_line(warning)));
 }
 
-/// Prints a message for people on standard error. A reader that went away is not an error.
+/// Prints a message for people on standard error, without control characters. A reader that went away is not an error.
 pub fn say(words: &str) {
-    let _ = io::stderr().write_all(words.as_bytes());
+    #[allow(clippy::disallowed_methods, reason = "this is the way to standard error")]
+    let _ = io::stderr().write_all(text::printable(words).as_bytes());
 }
 
-/// Prints to standard output. A reader that went away is not an error.
+/// Prints text for people, without control characters. A reader that went away is not an error.
 pub fn print(words: &str) -> Result<()> {
+    done(write(words))
+}
+
+/// Prints a value and a newline: see [`print_exactly`].
+pub fn print_value(value: &str) -> Result<()> {
+    print_exactly(&format!("{value}\n"))
+}
+
+/// Prints text for a program: unchanged into a pipe or file, without control characters on a terminal.
+pub fn print_exactly(words: &str) -> Result<()> {
+    done(write_exactly(words))
+}
+
+/// Prints a value as one line of JSON, with control characters escaped.
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    print_json_text(&String::from_utf8_lossy(&crate::document::to_json(value)?))
+}
+
+/// Prints JSON and a newline. Control characters in it become escapes, on a terminal and elsewhere: the value stays the same.
+pub fn print_json_text(json: &str) -> Result<()> {
+    done(write_json(json))
+}
+
+/// [`print()`] for callers to whom a reader that went away is an error.
+pub fn write(words: &str) -> io::Result<()> {
+    to_stdout(&text::printable(words))
+}
+
+/// [`print_json_text`] for callers to whom a reader that went away is an error.
+pub fn write_json(json: &str) -> io::Result<()> {
+    to_stdout(&format!("{}\n", text::escape_json(json.trim_end())))
+}
+
+/// [`print_exactly`] for callers to whom a reader that went away is an error.
+pub fn write_exactly(words: &str) -> io::Result<()> {
+    if prints_to_terminal() { write(words) } else { to_stdout(words) }
+}
+
+/// The only way to standard output, beside the screen and the inbox's prompts.
+fn to_stdout(words: &str) -> io::Result<()> {
+    #[allow(clippy::disallowed_methods, reason = "what comes here is filtered")]
     let mut out = io::stdout().lock();
-    match out.write_all(words.as_bytes()).and_then(|()| out.flush()) {
+    out.write_all(words.as_bytes()).and_then(|()| out.flush())
+}
+
+fn done(written: io::Result<()>) -> Result<()> {
+    match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         // What the program did to the mailbox stays done.
         Err(e) => Err(Error::failed(
@@ -41,21 +90,4 @@ pub fn print(words: &str) -> Result<()> {
         )),
         Ok(()) => Ok(()),
     }
-}
-
-/// Prints text for people, without control characters.
-pub fn print_words(words: &str) -> Result<()> {
-    print(&text::printable(words))
-}
-
-/// Prints a value and a newline: unchanged into a pipe or file, without control characters on a terminal.
-pub fn print_value(value: &str) -> Result<()> {
-    let value = if io::stdout().is_terminal() { text::printable(value) } else { value.to_owned() };
-    print(&format!("{value}\n"))
-}
-
-/// Prints one line of JSON, with control characters escaped.
-pub fn print_json(value: &impl Serialize) -> Result<()> {
-    let json = String::from_utf8_lossy(&crate::document::to_json(value)?).into_owned();
-    print(&format!("{}\n", text::escape_json(&json)))
 }

@@ -45,5 +45,13 @@ pub fn user() -> String {
 /// Whether standard input and output are a terminal, so that a person can be asked.
 #[must_use]
 pub fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
+    io::stdin().is_terminal() && prints_to_terminal()
+}
+
+/// Whether standard output is a terminal.
+#[must_use]
+pub fn prints_to_terminal() -> bool {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
+    let out = io::stdout();
+    out.is_terminal()
 }

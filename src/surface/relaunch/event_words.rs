@@ -1,6 +1,7 @@
 //! One event of a run in words, for people.
 
 use crate::agent::events::{Event, EventKind};
+use crate::untrusted::Untrusted;
 use crate::{text, time};
 
 /// How far the second and later lines of a text are indented.
@@ -9,22 +10,26 @@ const NEXT_LINE: &str = "\n                   ";
 /// One event as a line such as `12:03:44  tool    Bash  {"command": …}`. Empty for events that only programs need.
 #[must_use]
 pub fn words(event: &Event) -> String {
-    let cut = |s: &str| text::excerpt(s, 300);
+    let cut = |said: &Untrusted| said.excerpt(300);
+    let name = |said: &Untrusted| said.excerpt(120);
+    let lines = |said: &Untrusted| said.printable().trim_end().replace('\n', NEXT_LINE);
     let (what, said) = match &event.kind {
         EventKind::Started { session_id, model, resumed, .. } => {
-            ("began", format!("session {session_id} {model}{}", if resumed.is_some() { " (continued)" } else { "" }))
+            let continued = if resumed.is_some() { " (continued)" } else { "" };
+            ("began", format!("session {} {}{continued}", name(session_id), name(model)))
         }
-        EventKind::Text { text, .. } => ("says", text::printable(text).trim_end().replace('\n', NEXT_LINE)),
+        EventKind::Text { text, .. } => ("says", lines(text)),
         EventKind::Thinking { .. } => ("thinks", String::new()),
-        EventKind::ToolCall { name, input, .. } => ("tool", format!("{name}  {}", cut(&input.to_string()))),
+        EventKind::ToolCall { name: tool, input, .. } => ("tool", format!("{}  {}", name(tool), text::excerpt(&input.to_string(), 300))),
         EventKind::ToolResult { is_error, text, bytes, .. } => {
             (if *is_error { "tool failed" } else { "tool done" }, format!("{} ({bytes} bytes)", cut(text)))
         }
         EventKind::Throttled { status, retry, delay_ms, error, .. } => (
             "throttled",
             format!(
-                "{} {error}, retry {retry} in {}.{}s",
+                "{} {}, retry {retry} in {}.{}s",
                 status.map(|s| s.to_string()).unwrap_or_default(),
+                cut(error),
                 delay_ms / 1000,
                 delay_ms % 1000 / 100
             ),
@@ -33,13 +38,12 @@ pub fn words(event: &Event) -> String {
         EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {} ANSWER", cut(workflow_id))),
         EventKind::Permission { tool, decision, .. } => ("permission", format!("{} {}", cut(decision), cut(tool))),
         EventKind::Interrupted { how, report, session_id, .. } => {
-            let report = report.as_ref().map(|r| format!("\n{r}")).unwrap_or_default();
-            let said = format!("{}; session {}{report}", cut(how), session_id.as_deref().unwrap_or("not begun"));
-            ("stopped", text::printable(&said).trim_end().replace('\n', NEXT_LINE))
+            let report = report.as_ref().map(|report| format!("{NEXT_LINE}{}", lines(report))).unwrap_or_default();
+            ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))
         }
         EventKind::Result { is_error, text, turns, cost_usd, .. } => {
             let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
-            (if *is_error { "failed" } else { "result" }, format!("{} ({turns} turns{cost})", text::printable(text).trim_end()))
+            (if *is_error { "failed" } else { "result" }, format!("{} ({turns} turns{cost})", lines(text)))
         }
         EventKind::Parked { why } => ("parked", cut(why)),
         EventKind::Note { text } => ("note", cut(text)),

@@ -1,6 +1,5 @@
 //! A run that this process supervises. Its events go to standard output. A Unix signal stops it, and so does a reader that goes away.
 
-use std::io::Write;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::run_message::Stopper;
 use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
-use crate::surface::hangup;
 use crate::surface::relaunch::{event_words, stop_signals};
-use crate::{text, thread, time};
+use crate::surface::{hangup, program};
+use crate::{thread, time};
 
 /// After a stopped run, the program ends once the reader has taken nothing for this long.
 const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
@@ -70,13 +69,12 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
 
 /// Prints every event, until the run is over. An error means that the reader is gone.
 fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
-    let mut out = std::io::stdout();
     loop {
         // This is checked before the file is read: a file that is read after its last writer ended is read completely.
         let over = matches!(woken.try_recv(), Err(TryRecvError::Disconnected));
         while let Some((line, event)) = lines.next_event()? {
-            let shown = if json { text::escape_json(&line) + "\n" } else { event_words::words(&event) };
-            out.write_all(shown.as_bytes()).and_then(|()| out.flush()).io("write to", "standard output")?;
+            let written = if json { program::write_json(&line) } else { program::write(&event_words::words(&event)) };
+            written.io("write to", "standard output")?;
             let _ = progress.send(());
         }
         if over {

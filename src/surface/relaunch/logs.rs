@@ -9,7 +9,6 @@ use crate::run::view::tail::{Next, RoundEvents};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;
 use crate::surface::relaunch::event_words::words;
-use crate::text;
 
 /// Prints the events with a `seq` greater than `since`: as words, or with `json` as they lie in `events.jsonl`. With `follow`, goes on
 /// until the run ends.
@@ -23,7 +22,7 @@ pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64,
         loop {
             match events.read()? {
                 Next::Event(_, event) if event.seq <= since => {}
-                Next::Event(line, _) if json => program::print(&format!("{}\n", text::escape_json(&line)))?,
+                Next::Event(line, _) if json => program::print_json_text(&line)?,
                 Next::Event(_, event) => program::print(&words(&event))?,
                 Next::Attempt(n) if !json => program::print(&format!("-- attempt {n}\n"))?,
                 Next::Attempt(_) => {}

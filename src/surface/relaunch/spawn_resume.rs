@@ -3,7 +3,6 @@
 //! Standard output holds exactly one of these: the other agent's final text, a signal on a line of its own, or one line that says
 //! how the other agent ended without a result.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -131,15 +130,14 @@ fn print_signal(signal: &Signal) -> Result<()> {
 
 /// Prints how a workflow ended. A closed pipe is an error here: a reader that is gone was not told.
 fn print(ended: &Ended, json: bool) -> Result<()> {
-    let words = if json {
-        text::escape_json(&String::from_utf8_lossy(&document::to_json(ended)?))
+    let written = if json {
+        program::write_json(&String::from_utf8_lossy(&document::to_json(ended)?))
     } else if ended.end == End::Finished {
-        quoted(&ended.text)
+        program::write_exactly(&format!("{}\n", quoted(&ended.text)))
     } else {
-        format!("{} ({}): {}", ended.end.word(), ended.workflow_id, text::one_line(&ended.text))
+        program::write(&format!("{} ({}): {}\n", ended.end.word(), ended.workflow_id, text::one_line(&ended.text)))
     };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{words}").and_then(|()| out.flush()).map_err(|e| {
+    written.map_err(|e| {
         Error::failed(format!("cannot write to standard output: {e}"), format!("print it again: relaunch resume {}", ended.workflow_id))
     })
 }

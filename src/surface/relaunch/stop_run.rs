@@ -2,6 +2,7 @@
 
 use crate::agent::events::EventKind;
 use crate::chain::whole_tree;
+use crate::config;
 use crate::disk::LockHolder;
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -12,7 +13,6 @@ use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::tail::EventTail;
 use crate::surface::program;
 use crate::time::{self, Span};
-use crate::{config, text};
 
 /// The flags of `relaunch stop`.
 #[derive(Debug, Clone, Copy)]
@@ -50,11 +50,11 @@ fn print_in_words(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result
         State::Delivered => format!("{workflow} had ended by itself"),
         _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
     };
-    program::print_words(&format!("{how}\n"))?;
+    program::print(&format!("{how}\n"))?;
     let mut lines = events(mailbox, run);
     while let Some((_, event)) = lines.next_event()? {
         if let EventKind::Interrupted { text, report, .. } = event.kind {
-            program::print_words(&format!("{}\n", report.unwrap_or(text)))?;
+            program::print(&format!("{}\n", report.unwrap_or(text).printable()))?;
         }
     }
     Ok(())
@@ -70,7 +70,7 @@ fn print_last_event(mailbox: &Mailbox, run: &Run) -> Result<()> {
         }
     }
     let line = last.unwrap_or_else(|| r#"{"type":"interrupted","text":"","tool_calls":[],"files_touched":[]}"#.into());
-    program::print(&format!("{}\n", text::escape_json(&line)))
+    program::print_json_text(&line)
 }
 
 fn events(mailbox: &Mailbox, run: &Run) -> EventTail {

@@ -4,7 +4,6 @@
 //! process sleeps. With `--json`, each change prints one JSON object instead.
 
 use std::collections::{HashMap, HashSet};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ use crate::run::view::status::{Standing, Status};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;
 use crate::surface::terminal::screen::{self, Screen};
-use crate::{text, thread};
+use crate::thread;
 
 /// The shortest time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -70,7 +69,7 @@ enum Woken {
 /// # Errors
 /// [`Error::Usage`] where standard output is not a terminal and `json` is false; whatever reading or drawing fails with.
 pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<u8> {
-    if !json && !std::io::stdout().is_terminal() {
+    if !json && !program::prints_to_terminal() {
         return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", P::FOR_PROGRAMS)));
     }
     let (sender, woken) = mpsc::channel();
@@ -85,7 +84,7 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     let screen = Screen::enter()?;
     let last = draw_until_ended(&screen, picture, first, &mut watched, &woken);
     drop(screen);
-    program::print_words(&picture.words(&last?, screen::columns()))?;
+    program::print(&picture.words(&last?, screen::columns()))?;
     Ok(0)
 }
 
@@ -99,7 +98,7 @@ fn draw_until_ended<P: Picture>(
 ) -> Result<Vec<P::Row>> {
     loop {
         let columns = screen::columns().unwrap_or(80);
-        screen.draw(&text::printable(&picture.words(&rows, Some(columns))))?;
+        screen.draw(&picture.words(&rows, Some(columns)))?;
         if !sleep(rows.iter().map(P::status), watched, woken) {
             return Ok(rows);
         }

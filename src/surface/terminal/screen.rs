@@ -1,4 +1,5 @@
 //! The terminal on standard output: its size, and its alternate screen.
+#![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, Write};
 
@@ -8,6 +9,7 @@ use crossterm::{cursor, execute, queue};
 
 use crate::error::{Error, Result};
 use crate::surface::terminal::columns;
+use crate::text;
 
 /// Rows and columns of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +44,10 @@ impl Screen {
         Ok(Self(()))
     }
 
-    /// Replaces what is shown with `text`, cut to the terminal's size. The text must be free of control characters.
+    /// Replaces what is shown with `text`, cut to the terminal's size and without control characters.
     pub fn draw(&self, text: &str) -> Result<()> {
         let size = size().unwrap_or(Size { rows: 24, columns: 80 });
-        frame(text, size)
+        frame(&text::printable(text), size)
             .and_then(|frame| io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()))
             .map_err(|e| terminal_failed(&e))
     }

@@ -10,7 +10,7 @@ fn a_permission_request_carries_all_that_a_decision_needs() {
         _ => None,
     });
     let request = request.unwrap();
-    assert_eq!((request.tool_name.as_str(), request.complete), ("Bash", true));
+    assert_eq!((request.tool_name.raw(), request.complete), ("Bash", true));
     assert_eq!(request.input["command"], "touch q1");
     assert!(!request.request_id.is_empty() && !request.tool_use_id.is_empty());
     assert!(!request.requires_user_interaction);
@@ -52,5 +52,5 @@ fn control_replies_tell_success_from_failure() {
         panic!("{all:?}")
     };
     assert_eq!(response["claude_code_version"], "2.1.330");
-    assert!(error.starts_with("Unsupported control request"));
+    assert!(error.raw().starts_with("Unsupported control request"));
 }

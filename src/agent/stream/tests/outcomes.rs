@@ -6,7 +6,7 @@ use crate::agent::stream::tests::*;
 fn api_errors_are_classed_by_status_and_type_though_they_claim_success() {
     let class = |bytes| match verdict(bytes) {
         Verdict::ApiError { status, error_type, message } => {
-            assert!(message.contains("API Error"), "{message}");
+            assert!(message.raw().contains("API Error"), "{message:?}");
             (status, error_type)
         }
         other => panic!("{other:?}"),
@@ -34,7 +34,7 @@ fn a_deferred_call_is_recognised_also_when_the_resume_gives_no_terminal_reason()
         let Verdict::Deferred { tool_name, input, .. } = &outcome.verdict else { panic!("{outcome:?}") };
         assert_eq!(tool_name, "AskUserQuestion");
         assert_eq!(input["questions"][0]["question"], "Which DB?");
-        assert_eq!(outcome.terminal_reason.as_deref(), Some("tool_deferred"));
+        assert_eq!(outcome.terminal_reason, Some("tool_deferred".into()));
         assert!(outcome.turns <= 1);
     }
     let again = read(stream!("sessions/deferred_again"));
@@ -47,7 +47,7 @@ fn on_a_resumed_deferred_call_the_tool_result_may_come_before_init() {
     let all = items(&mut agent, stream!("sessions/deferred_answered"));
     assert_eq!(types(&all), ["raw", "tool_result", "started", "text", "result"]);
     let EventKind::Started { resumed, .. } = events(&all)[2] else { panic!() };
-    assert_eq!(resumed.as_deref(), Some("old"));
+    assert_eq!(*resumed, Some("old".into()));
     assert!((outcomes(&all)[0].cost_usd.unwrap() - 0.0060264).abs() < 1e-9);
 }
 

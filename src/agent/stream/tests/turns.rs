@@ -54,7 +54,7 @@ fn throttling_is_told_apart_from_work() {
     let all = read(stream!("errors/throttled_then_ok"));
     assert_eq!(types(&all), ["started", "throttled", "throttled", "text", "result"]);
     let EventKind::Throttled { status, retry, max_retries, error, .. } = events(&all)[2] else { panic!() };
-    assert_eq!((*status, *retry, *max_retries, error.as_str()), (Some(529), 2, Some(10), "overloaded"));
+    assert_eq!((*status, *retry, *max_retries, error.raw()), (Some(529), 2, Some(10), "overloaded"));
     let refused = read(stream!("errors/connection_refused"));
     let EventKind::Throttled { status, .. } = events(&refused)[1] else { panic!() };
     assert_eq!(*status, None);
@@ -73,7 +73,7 @@ fn what_a_subagent_does_carries_its_parent() {
         _ => None,
     });
     let of_subagent: Vec<_> = of_subagent.collect();
-    let bash = ("Bash".to_owned(), parent.unwrap());
+    let bash = ("Bash".into(), parent.unwrap());
     assert_eq!(of_subagent, [bash.clone(), bash]);
 }
 
@@ -85,12 +85,12 @@ fn an_interrupted_run_returns_its_words_calls_and_session() {
     assert_eq!(outcomes(&all)[0].verdict, streaming);
     let EventKind::Interrupted { text, session_id, .. } = agent.interrupted("in-band") else { panic!() };
     assert_eq!(text, "a long story about n");
-    assert_eq!(session_id.as_deref(), agent.session_id());
+    assert_eq!(session_id.as_ref(), agent.session_id());
     let mut agent = Interpreter::new();
     items(&mut agent, stream!("permissions/hook_stopped"));
     let EventKind::Interrupted { text, tool_calls, .. } = agent.interrupted("hook") else { panic!() };
     let [call] = &tool_calls[..] else { panic!() };
-    assert_eq!((text.as_str(), call.name.as_str(), call.text.as_str()), ("one", "Bash", "hi"));
+    assert_eq!((text.raw(), call.name.raw(), call.text.raw()), ("one", "Bash", "hi"));
     assert_eq!(call.is_error, Some(false));
 }
 

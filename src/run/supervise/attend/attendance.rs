@@ -7,10 +7,12 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::attend::deadlines::Deadlines;
+use crate::run::supervise::attend::open_calls::OpenCalls;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ladder::Ladder;
 use crate::run::supervise::start_agent::Started;
 use crate::run::supervise::started_agent::Agent;
+use crate::untrusted::Untrusted;
 
 /// How far the run has come.
 #[derive(Debug)]
@@ -43,12 +45,14 @@ pub(super) struct Attendance<'a, 'b> {
     /// Whether the model was or will be shown the message with the answer.
     pub(super) message_seen: bool,
     /// The permission mode of a session that began and is not yet noted in the workflow's record.
-    pub(super) unrecorded_session: Option<String>,
+    pub(super) unrecorded_session: Option<Untrusted>,
     /// How many answers the model has given, and how many it may give.
     pub(super) answers: u32,
     pub(super) max_answers: Option<u32>,
-    /// Tool calls in flight, by id.
-    pub(super) tools: Vec<String>,
+    /// The tool calls in flight.
+    pub(super) tools: OpenCalls,
+    /// Whether it was noted that the agent does not read what it is told.
+    pub(super) unread_noted: bool,
     /// Whether a tool call was refused because the run is to stop.
     pub(super) tool_refused: bool,
     /// The last question that was recorded as posted.
@@ -60,7 +64,7 @@ pub(super) struct Attendance<'a, 'b> {
     /// What the stop means for the round, once the run is to stop.
     pub(super) stop_ending: Option<Ending>,
     /// What the agent wrote in the turn that was stopped, if it was asked for a report after it.
-    pub(super) text_before_report: Option<String>,
+    pub(super) text_before_report: Option<Untrusted>,
 }
 
 impl<'a, 'b> Attendance<'a, 'b> {
@@ -88,7 +92,8 @@ impl<'a, 'b> Attendance<'a, 'b> {
             unrecorded_session: None,
             answers: 0,
             max_answers: max_turns,
-            tools: Vec::new(),
+            tools: OpenCalls::default(),
+            unread_noted: false,
             tool_refused: false,
             posted: None,
             asked_to_wait: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::agent::events::EventKind;
 use crate::run::attempt::ending::Ending;
 use crate::run::supervise::attend::attendance::Attendance;
+use crate::untrusted::Untrusted;
 
 /// How long the end of the agent's standard error is waited for: a surviving descendant may hold it open for ever.
 const COMPLAINT_PATIENCE: Duration = Duration::from_secs(2);
@@ -50,7 +51,7 @@ impl Attendance<'_, '_> {
 }
 
 /// If the agent was asked for a report, its last text is that report, and the event's text is what it wrote before.
-fn with_report(event: EventKind, text_before_report: Option<String>) -> EventKind {
+fn with_report(event: EventKind, text_before_report: Option<Untrusted>) -> EventKind {
     match (event, text_before_report) {
         (EventKind::Interrupted { how, text, tool_calls, tool_calls_omitted, files_touched, session_id, .. }, Some(before)) => {
             let report = Some(text).filter(|t| !t.is_empty());

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `message_loop` | the loop: what each message leads to |
 //! | `attendance` | what the thread knows of the run |
+//! | `open_calls` | the tool calls in flight |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
@@ -14,5 +15,6 @@ mod attendance;
 pub(crate) mod conclusion;
 mod deadlines;
 pub(crate) mod message_loop;
+mod open_calls;
 mod stopping;
 mod stream_items;

@@ -17,6 +17,7 @@ use crate::run::supervise::attend::attendance::{Attendance, Phase};
 use crate::run::supervise::ladder::{Ladder, Request, Rung};
 use crate::run::supervise::role_check;
 use crate::run::supervise::stop::hooks;
+use crate::untrusted::Untrusted;
 
 impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
@@ -36,14 +37,14 @@ impl Attendance<'_, '_> {
         match &kind {
             EventKind::Text { .. } => self.record_session(),
             EventKind::ToolCall { id, .. } => {
-                self.tools.push(id.clone());
+                self.tools.begin(id);
                 self.record_session();
             }
             EventKind::ToolResult { id, text, .. } => {
-                self.tools.retain(|t| t != id);
-                self.tool_refused |= self.stop_ending.is_some() && text.contains(hooks::REFUSAL);
+                self.tools.end(id);
+                self.tool_refused |= self.stop_ending.is_some() && text.raw().contains(hooks::REFUSAL);
             }
-            EventKind::Result { .. } => self.tools.clear(),
+            EventKind::Result { .. } => self.tools.end_all(),
             EventKind::Throttled { delay_ms, .. } => self.asked_to_wait = Some(Duration::from_millis(*delay_ms)),
             _ => {}
         }
@@ -54,9 +55,9 @@ impl Attendance<'_, '_> {
         }
     }
 
-    fn session_began(&mut self, session_id: &str, permission_mode: String, first: bool) {
-        if session_id != self.run.session_id.to_string() {
-            self.log.note(format!("the agent reports session {session_id}, not the chosen one"));
+    fn session_began(&mut self, session_id: &Untrusted, permission_mode: Untrusted, first: bool) {
+        if *session_id != self.run.session_id.to_string() {
+            self.log.note(format!("the agent reports session {}, not the chosen one", session_id.excerpt(80)));
             return;
         }
         self.began = true;
@@ -77,7 +78,7 @@ impl Attendance<'_, '_> {
             let lock = self.mailbox.lock(&self.run.workflow_id)?;
             workflows::update(self.mailbox, &lock, |w| {
                 w.session_id = Some(self.run.session_id);
-                w.permission_mode = Some(permission_mode);
+                w.permission_mode = Some(permission_mode.raw().to_owned());
                 w.agent = Some(self.run.runner.clone());
             })
         };
@@ -124,6 +125,12 @@ impl Attendance<'_, '_> {
 
     /// Refuses a permission, because no person is there to be asked, and says what the agent can do instead.
     fn refuse(&mut self, request: &PermissionRequest) {
+        if self.agent.leaves_too_much_unread() {
+            if !std::mem::replace(&mut self.unread_noted, true) {
+                self.log.note("the agent asks for permissions and does not read the replies; it gets no more of them while they pile up");
+            }
+            return;
+        }
         let why = if request.requires_user_interaction {
             format!(
                 "Your user is not at this session. Ask with `ask-post -w {} \"QUESTION\" -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
@@ -132,8 +139,8 @@ impl Attendance<'_, '_> {
         } else {
             "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.".to_owned()
         };
-        self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.clone() });
-        self.agent.say(&claude::permission_deny(&request.request_id, &why));
+        self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.as_str().into() });
+        self.agent.say(&claude::permission_deny(request.request_id.raw(), &why));
     }
 
     /// Records a question that the agent has posted.
@@ -143,7 +150,7 @@ impl Attendance<'_, '_> {
         let id = round.question.to_string();
         if self.posted.as_ref() != Some(&id) {
             self.posted = Some(id.clone());
-            self.log.event(EventKind::QuestionPosted { workflow_id: round.workflow.to_string(), question_id: id });
+            self.log.event(EventKind::QuestionPosted { workflow_id: round.workflow.as_str().into(), question_id: id.into() });
         }
     }
 

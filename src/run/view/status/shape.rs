@@ -7,6 +7,7 @@ use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::run::attempt::failure::Class;
 use crate::run::view::activity::Live;
 use crate::time::Time;
+use crate::untrusted::Untrusted;
 
 /// The limit of [`View::last_words`], in characters.
 const LAST_WORDS: usize = 300;
@@ -163,7 +164,7 @@ pub struct View {
     pub words: String,
     /// The tool call in flight.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
+    pub tool: Option<Untrusted>,
     /// API round trips of all finished turns.
     pub turns: u64,
     /// Tokens of all finished turns.
@@ -181,11 +182,11 @@ impl View {
         Self {
             doing: live.state().word(),
             words: live.state().at(now).to_string(),
-            tool: live.tool().map(str::to_owned),
+            tool: live.tool().cloned(),
             turns: live.turns(),
             tokens: live.tokens(),
             cost_usd: live.cost_usd(),
-            last_words: crate::text::excerpt(live.last_words(), LAST_WORDS),
+            last_words: live.last_words().excerpt(LAST_WORDS),
         }
     }
 }

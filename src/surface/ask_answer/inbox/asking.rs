@@ -26,7 +26,7 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
         return ask(&parts[0], None, question.workflow_id.as_str());
     }
     if let Some(lead_in) = question.lead_in() {
-        program::print_words(&format!("{}\n\n", lead_in.trim_end()))?;
+        program::print(&format!("{}\n\n", question_text::asked(lead_in)))?;
     }
     loop {
         let mut answers = Map::new();
@@ -44,7 +44,7 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
             let value = AnswerValue::from_json(value.clone()).map(|v| v.to_text()).unwrap_or_default();
             summary.push_str(&format!("  {}: {}\n", text::excerpt(key, 40), text::excerpt(&value, 100)));
         }
-        program::print_words(&summary)?;
+        program::print(&summary)?;
         let rows = vec![item("Send these answers", 0), item("Start over", 1), item("Leave it open", 2)];
         match given(Select::new("All questions are answered", rows).prompt_skippable())? {
             Reply::Given(Item { value: 0, .. }) => return Ok(Reply::Given(AnswerValue::Batch(answers))),
@@ -59,8 +59,8 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
 fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerValue>> {
     let long = part.options.0.iter().any(|c| c.preview.is_some() || c.description.chars().count() > 100);
     let header = place.map_or(String::new(), |p| format!("{p}: "));
-    let shown = if long { question_text::part(part, None) } else { format!("{}\n", part.question.trim_end()) };
-    program::print_words(&format!("{header}{shown}"))?;
+    let shown = if long { question_text::part(part, None) } else { format!("{}\n", question_text::asked(&part.question)) };
+    program::print(&format!("{header}{shown}"))?;
     loop {
         let reply = match part.kind() {
             Kind::Choice => choose(part)?,

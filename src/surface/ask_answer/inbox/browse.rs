@@ -99,7 +99,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
         gone(&found)?;
         return Ok(Reply::Skip);
     }
-    program::print_words(&format!("\n{}\n", question_text::about(mailbox, &found.document.typed)))?;
+    program::print(&format!("\n{}\n", question_text::about(mailbox, &found.document.typed)))?;
     loop {
         let reply = match ask_all(&found)? {
             Reply::Given(value) => Answer::value(value, by, CHANNEL),
@@ -118,7 +118,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
         let written = reply.value.as_ref().map(AnswerValue::to_text).filter(|t| t.len() > WORTH_KEEPING);
         match accept::answer(mailbox, workflow, Some(found.id.question), reply) {
             Ok(accepted) => {
-                program::print_words(&format!("{workflow}: {words}\n\n"))?;
+                program::print(&format!("{workflow}: {words}\n\n"))?;
                 accepted.warning.iter().for_each(|w| program::warn(w));
                 return Ok(Reply::Given(()));
             }
@@ -137,7 +137,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
 
 fn gone(found: &Round) -> Result<()> {
     let who = found.document.typed.answer.as_ref().map_or(String::new(), |a| format!(" ({})", a.who()));
-    program::print_words(&format!("{}: {}{who}\n\n", found.id.workflow, question_text::state(found)))
+    program::print(&format!("{}: {}{who}\n\n", found.id.workflow, question_text::state(found)))
 }
 
 /// Keeps a text that could not be sent in a file of its own, and returns its path.

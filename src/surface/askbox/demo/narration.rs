@@ -19,8 +19,8 @@ pub(super) fn command(line: &str) -> Result<()> {
 /// Prints one event. The agent's commands and their output keep their lines.
 pub(super) fn event(event: &Event) -> Result<()> {
     let (mark, text) = match &event.kind {
-        EventKind::ToolCall { name, input, .. } if name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
-        EventKind::ToolResult { text, .. } => ("", text.as_str()),
+        EventKind::ToolCall { name, input, .. } if *name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
+        EventKind::ToolResult { text, .. } => ("", text.raw()),
         _ => return event_words::words(event).lines().try_for_each(|line| print(&format!("   {line}\n"))),
     };
     for (n, line) in text.lines().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn file(path: &Path) -> Result<()> {
 }
 
 pub(super) fn print(words: &str) -> Result<()> {
-    program::print_words(words)
+    program::print(words)
 }
 
 pub(super) fn what_next() -> Result<()> {

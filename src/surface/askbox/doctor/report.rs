@@ -63,7 +63,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
     if args.common.json {
         program::print_json(&report)?;
     } else {
-        program::print_words(&words(&report, &checkup.root))?;
+        program::print(&words(&report, &checkup.root))?;
     }
     Ok(u8::from(!report.ok))
 }

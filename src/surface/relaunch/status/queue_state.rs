@@ -25,7 +25,7 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
     line("today", format!("${:.4}{limit}", summary.spent_today_usd));
     line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
-    program::print_words(&out)?;
+    program::print(&out)?;
     Ok(0)
 }
 

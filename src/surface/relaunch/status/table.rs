@@ -14,7 +14,7 @@ pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Res
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {
-        program::print_words(&words(&found, workflow.is_some()))?;
+        program::print(&words(&found, workflow.is_some()))?;
     }
     Ok(0)
 }
