@@ -1,4 +1,5 @@
 //! How far the doctor has come, as one line on standard error where that is a terminal.
+#![allow(clippy::disallowed_methods, reason = "it controls the terminal, and shows names of our own folders")]
 
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
