@@ -28,6 +28,12 @@ pub fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
+/// The first `max` bytes as they are, with `…` if there are more.
+#[must_use]
+pub fn beginning(text: &str, max: usize) -> String {
+    if text.len() <= max { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(max)]) }
+}
+
 /// The first `max` characters on one line, with `…` if there are more.
 #[must_use]
 pub fn excerpt(text: &str, max: usize) -> String {

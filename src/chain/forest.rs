@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::End;
 use crate::mailbox::lineage::{self, Family, Kin};
-use crate::mailbox::{Folder, Mailbox, awaits, list, round};
+use crate::mailbox::{Folder, Mailbox, awaits, list, quarantined_round, round};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 
@@ -67,6 +67,7 @@ pub fn check_known(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     let family = Family::of(mailbox)?;
     let is_known = lineage::kin(mailbox, workflow).is_known
         || round::latest(mailbox, workflow).is_some()
+        || quarantined_round::of(mailbox, workflow)?.is_some()
         || awaits::has_folder(mailbox, workflow)
         || !family.children(workflow)?.is_empty()
         || !awaits::of_child(mailbox, workflow)?.is_empty();
@@ -98,7 +99,7 @@ struct Line {
 struct Forest<'a> {
     mailbox: &'a Mailbox,
     family: Family<'a>,
-    /// Workflows with a round in `running/` or `parked/`.
+    /// Workflows with a round in `running/` or `parked/`, or held in quarantine.
     claimed: HashSet<WorkflowId>,
     /// Who waits for a workflow; empty for a single tree.
     awaited: BTreeMap<WorkflowId, WorkflowId>,
@@ -107,8 +108,9 @@ struct Forest<'a> {
 impl<'a> Forest<'a> {
     fn of(mailbox: &'a Mailbox, is_single: bool) -> Result<Self> {
         let family = if is_single { Family::of(mailbox)? } else { Family::with_open_questions(mailbox)? };
-        let claimed =
+        let mut claimed: HashSet<WorkflowId> =
             [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(mailbox, f)).map(|r| r.workflow).collect();
+        claimed.extend(quarantined_round::all(mailbox)?.into_iter().map(|held| held.workflow));
         let mut awaited = BTreeMap::new();
         if !is_single {
             for parent in awaits::parents(mailbox)? {

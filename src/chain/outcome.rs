@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::{Await, End, Ended};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, workflows};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, quarantined_round, read_question, workflows};
 use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::view::tail::EventTail;
@@ -14,6 +14,9 @@ use crate::time::Time;
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;
+
+/// The final texts that one message holds, in bytes together. `claude` refuses a prompt of more than 2 MB.
+const INLINE_RESULTS: usize = 512 << 10;
 
 /// The state of one workflow, without its children.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +104,9 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
         }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
+    }
+    if let Some(held) = quarantined_round::of(mailbox, workflow)? {
+        return Ok(ended(workflow, End::Parked, held.why()));
     }
     look_at_closed(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
 }
@@ -200,14 +206,27 @@ fn state_below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<Workflow
 }
 
 /// An end as an await keeps it: a text longer than [`INLINE_RESULT`] is written to `runs/WORKFLOW/result.txt` and shortened.
-pub fn store_long_text(mailbox: &Mailbox, mut ended: Ended) -> Result<Ended> {
-    if ended.text.len() > INLINE_RESULT {
-        let folder = mailbox.runs_of_workflow(&ended.workflow_id);
-        disk::create_folder(&folder)?;
-        let path = folder.join("result.txt");
-        disk::replace(&path, ended.text.as_bytes())?;
-        ended.text.truncate(ended.text.floor_char_boundary(INLINE_RESULT / 8));
-        ended.file = Some(path);
+pub fn store_long_text(mailbox: &Mailbox, ended: Ended) -> Result<Ended> {
+    store_text_over(mailbox, ended, INLINE_RESULT)
+}
+
+/// Several ends for one document and one prompt: together, their texts are at most [`INLINE_RESULTS`] bytes long.
+pub fn store_long_texts(mailbox: &Mailbox, ends: Vec<Ended>) -> Result<Vec<Ended>> {
+    let longest = INLINE_RESULT.min(INLINE_RESULTS / ends.len().max(1));
+    ends.into_iter().map(|ended| store_text_over(mailbox, ended, longest)).collect()
+}
+
+fn store_text_over(mailbox: &Mailbox, mut ended: Ended, longest: usize) -> Result<Ended> {
+    if ended.text.len() > longest {
+        // A text that was shortened before is in its file already.
+        if ended.file.is_none() {
+            let folder = mailbox.runs_of_workflow(&ended.workflow_id);
+            disk::create_folder(&folder)?;
+            let path = folder.join("result.txt");
+            disk::replace(&path, ended.text.as_bytes())?;
+            ended.file = Some(path);
+        }
+        ended.text.truncate(ended.text.floor_char_boundary(longest / 8));
     }
     Ok(ended)
 }

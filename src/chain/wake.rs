@@ -14,8 +14,8 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::awaited::{Await, End, Ended, Join};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::documents::question::Question;
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, round, workflows};
+use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, quarantined_round, round, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
 use crate::{log, time};
@@ -99,7 +99,7 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
             _ => waits.push(wait),
         }
     }
-    if waits.is_empty() || has_open_round(mailbox, parent) {
+    if waits.is_empty() || has_open_round(mailbox, parent) || quarantined_round::of(mailbox, parent)?.is_some() {
         return Ok(None);
     }
     if was_dropped(mailbox, parent)? {
@@ -143,7 +143,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         wait.typed.told_by = Some(question);
         awaits::write(mailbox, lock, wait.clone())?;
     }
-    let results: Vec<Ended> = waits.iter().filter_map(|w| w.typed.ended.clone()).collect();
+    let results = outcome::store_long_texts(mailbox, waits.iter().filter_map(|w| w.typed.ended.clone()).collect())?;
     let words: Vec<_> = results.iter().map(|r| format!("{} {}", r.workflow_id, r.end.word())).collect();
     let document = Question {
         question_id: Some(question),
@@ -153,6 +153,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         results,
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
+    let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;
     disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
         .ok_or_else(|| Error::conflict(format!("another process holds the run lock of {round}"), "look: relaunch status"))?;
@@ -164,7 +165,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
             run
         }
     };
-    if disk::create(&mailbox.round(Folder::Running, &round), &Document::new(document)?.to_bytes())? == Placed::Done {
+    if disk::create(&mailbox.round(Folder::Running, &round), &file)? == Placed::Done {
         audit::record(mailbox, Entry::of("woken", &round).by("askbox").why(words.join(", ")));
     }
     for wait in waits {

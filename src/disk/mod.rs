@@ -46,7 +46,7 @@ pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, 
 pub use lock::{LOCK_PATIENCE, Lock};
 pub use lock_holder::{LockHolder, lock_holder};
 pub use look::{Entry, entries, exists, metadata};
-pub use read::{open_to_read, read};
+pub use read::{is_regular, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
 pub use root::{Root, Subfolders, explain_missing};

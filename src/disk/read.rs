@@ -19,11 +19,7 @@ use crate::error::{Error, IoContext, Result};
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, meta) = open_known(path)?;
     if meta.len() > limit {
-        return Err(refused(
-            path,
-            format!("is {} bytes long, the limit is {limit}", meta.len()),
-            "shorten it, or put the bulk into a file of its own and name its path",
-        ));
+        return Err(too_long(path, meta.len(), limit));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
@@ -31,6 +27,19 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         return Err(refused(path, format!("grew past the limit of {limit} bytes"), "shorten it"));
     }
     Ok(bytes)
+}
+
+/// Whether [`read`] refuses a file for nothing but its length. Its content is not read.
+#[must_use]
+pub fn is_regular(path: &Path) -> bool {
+    open_known(path).is_ok()
+}
+
+/// The error for a file that is longer than `limit` bytes.
+#[must_use]
+pub fn too_long(path: &Path, length: u64, limit: u64) -> Error {
+    let fix = "shorten it, or put the bulk into a file of its own and name its path";
+    refused(path, format!("is {length} bytes long, the limit is {limit}"), fix)
 }
 
 /// Opens what [`read`] would read, for a reader that reads in portions.

@@ -18,6 +18,13 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 64;
 
+/// A document that is kept in a file.
+pub trait Stored: DeserializeOwned + Serialize {
+    /// The largest file that any reader reads, in bytes. What is written first has to be smaller by all that is added later: see
+    /// the types.
+    const LARGEST: u64;
+}
+
 /// A JSON object as a `T`, together with all of its fields in their order.
 #[derive(Debug, Clone)]
 pub struct Document<T> {
@@ -34,10 +41,7 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// # Errors
     /// [`Error::Invalid`] with the field and the fix; the caller adds the file with [`Error::in_file`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let text = utf8(bytes)?;
-        check_depth(text)?;
-        let fields = Fields::parse(text)?;
-        let typed = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|e| wrong_field(&e))?;
+        let (fields, typed) = read(bytes)?;
         let carried_over = to_text(&typed)?;
         Ok(Self { typed, fields, carried_over })
     }
@@ -71,6 +75,31 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     }
 }
 
+impl<T: Stored> Document<T> {
+    /// [`to_bytes`](Self::to_bytes) for a file of the mailbox. The bytes are read first as every reader reads them, so nothing is written
+    /// that cannot be read again.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where they are longer than `T::LARGEST`, nest too deeply, or are otherwise no `T`.
+    pub fn to_file(&self) -> Result<Vec<u8>> {
+        self.to_file_within(T::LARGEST)
+    }
+
+    /// [`to_file`](Self::to_file) with a limit of its own, below `T::LARGEST`, which leaves room for what is added later.
+    ///
+    /// # Errors
+    /// Those of [`to_file`](Self::to_file).
+    pub fn to_file_within(&self, limit: u64) -> Result<Vec<u8>> {
+        let bytes = self.to_bytes();
+        let limit = limit.min(T::LARGEST);
+        if bytes.len() as u64 > limit {
+            return Err(too_long(bytes.len(), limit));
+        }
+        read::<T>(&bytes)?;
+        Ok(bytes)
+    }
+}
+
 impl<T> Document<T> {
     /// The JSON of a field, as it is written.
     #[must_use]
@@ -87,9 +116,30 @@ impl<T> Document<T> {
     /// The bytes of the file: one field a line, in order.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let lines: Vec<_> = self.fields.0.values().map(|field| format!("  {}: {}", field.name, field.value)).collect();
-        format!("{{\n{}\n}}\n", lines.join(",\n")).into_bytes()
+        let mut bytes = Vec::with_capacity(self.fields.0.values().map(|f| f.name.get().len() + f.value.get().len() + 6).sum::<usize>() + 4);
+        bytes.extend_from_slice(b"{\n");
+        for (n, field) in self.fields.0.values().enumerate() {
+            let comma = if n == 0 { "" } else { ",\n" };
+            [comma, "  ", field.name.get(), ": ", field.value.get()].iter().for_each(|piece| bytes.extend_from_slice(piece.as_bytes()));
+        }
+        bytes.extend_from_slice(b"\n}\n");
+        bytes
     }
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<(Fields, T)> {
+    let text = utf8(bytes)?;
+    check_depth(text)?;
+    let fields = Fields::parse(text)?;
+    let typed = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|e| wrong_field(&e))?;
+    Ok((fields, typed))
+}
+
+/// The error for a document that would be longer than `limit` bytes.
+#[must_use]
+pub fn too_long(bytes: usize, limit: u64) -> Error {
+    let problem = format!("makes a document of {bytes} bytes, the limit is {limit}");
+    Error::invalid("file", problem, "put the bulk into a file of its own and name its path")
 }
 
 /// The fields of a JSON object by their names, in their order.

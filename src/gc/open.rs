@@ -6,7 +6,7 @@ use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
+use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, quarantined_round, read_question};
 use crate::run::claim;
 
 /// The workflows that were not over when the gc began.
@@ -33,6 +33,7 @@ impl Open {
                 workflows.insert(round.workflow);
             }
         }
+        workflows.extend(quarantined_round::all(mailbox)?.into_iter().map(|held| held.workflow));
         // Questions that are being retired, or that a crash left so.
         let retired = list::hidden_names(mailbox, Folder::Pending)?;
         workflows.extend(retired.iter().filter_map(|name| Some(retire::retired_round(name)?.workflow)));
@@ -62,6 +63,9 @@ impl Open {
 pub(super) fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     let there = |folder| disk::exists(mailbox.document(folder, workflow));
     if there(Folder::Pending) || there(Folder::Answered) {
+        return Ok(true);
+    }
+    if quarantined_round::of(mailbox, workflow)?.is_some() {
         return Ok(true);
     }
     let claimed = |round: &RoundId| [Folder::Running, Folder::Parked].iter().any(|f| disk::exists(mailbox.round(*f, round)));

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use crate::disk::{self, Lock};
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::{Error, IoContext, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::awaited::{Await, Join, MAX_AWAIT};
+use crate::mailbox::documents::awaited::{Await, Join};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 
 fn folder(mailbox: &Mailbox, parent: &WorkflowId) -> PathBuf {
@@ -41,7 +41,7 @@ pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: 
         ended: None,
         told_by: None,
     };
-    disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_bytes()).map(drop)
+    disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_file()?).map(drop)
 }
 
 /// Takes `CHILD.lock`, the right to tell the parent in its own turn. While it is held, no process wakes the parent. The caller holds
@@ -59,7 +59,7 @@ pub fn is_held(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Re
 /// Reads an await; `None` if there is none.
 pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Document<Await>>> {
     let path = path(mailbox, parent, child);
-    let document: Document<Await> = match disk::read(&path, MAX_AWAIT) {
+    let document: Document<Await> = match disk::read(&path, Await::LARGEST) {
         Err(e) if e.is_missing_file() => return Ok(None),
         other => Document::parse(&other?).map_err(|e| e.in_file(&path))?,
     };
@@ -74,7 +74,7 @@ pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
 /// Replaces an await. The caller holds the parent's lock.
 pub fn write(mailbox: &Mailbox, lock: &WorkflowLock, mut wait: Document<Await>) -> Result<()> {
     wait.update()?;
-    disk::replace(&path(mailbox, lock.workflow(), &wait.typed.child), &wait.to_bytes())
+    disk::replace(&path(mailbox, lock.workflow(), &wait.typed.child), &wait.to_file()?)
 }
 
 /// Removes an await whose end the parent has been told. The caller holds the parent's lock.

@@ -1,5 +1,6 @@
 //! Lists the names in the mailbox's folders, and the pending questions.
 
+use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
 
 use crate::disk;
@@ -70,17 +71,19 @@ pub struct Pending {
     pub document: Result<QuestionDocument>,
 }
 
-/// All pending questions: those of larger `priority` first, then the oldest.
-pub fn pending(mailbox: &Mailbox) -> Result<Vec<Pending>> {
-    let mut list: Vec<Pending> = workflows(mailbox, Folder::Pending)?
-        .into_iter()
-        .map(|workflow| Pending { document: read_question::pending(mailbox, &workflow), workflow })
-        .filter(|p| !matches!(&p.document, Err(e) if e.is_missing_file()))
-        .collect();
-    let key = |p: &Pending| {
-        let question = p.document.as_ref().ok().map(|d| &d.typed);
-        (std::cmp::Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), p.workflow.clone())
-    };
-    list.sort_by_cached_key(key);
-    Ok(list)
+/// What `row` makes of every pending question: those of larger `priority` first, then the oldest. One document is read at a time, and only
+/// the rows are kept.
+pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for workflow in workflows(mailbox, Folder::Pending)? {
+        let pending = Pending { document: read_question::pending(mailbox, &workflow), workflow };
+        if matches!(&pending.document, Err(e) if e.is_missing_file()) {
+            continue;
+        }
+        let question = pending.document.as_ref().ok().map(|d| &d.typed);
+        let key = (Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), pending.workflow.clone());
+        rows.push((key, row(pending)));
+    }
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }

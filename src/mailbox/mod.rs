@@ -30,6 +30,7 @@
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
 //! | [`quarantine`], `held` | files that cannot be used, their grace time, and what they hold |
+//! | [`quarantined_round`] | answered and claimed rounds whose file lies in quarantine |
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
@@ -49,6 +50,7 @@ pub mod list;
 #[cfg(feature = "relaunch")]
 pub mod presence;
 pub mod quarantine;
+pub mod quarantined_round;
 pub mod read_question;
 pub mod round;
 pub mod timers;

@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::held;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::time;
+use crate::time::{self, Time};
 
 /// The grace time. An unusable file may still be in the middle of being written: it is moved only after it has not changed for
 /// this long.
@@ -25,6 +26,9 @@ pub(super) fn grace_left(path: &Path) -> Option<Duration> {
     let changed = u64::try_from(meta.ctime()).map_or(SystemTime::UNIX_EPOCH, |s| SystemTime::UNIX_EPOCH + Duration::new(s, nanos));
     GRACE.checked_sub(changed.elapsed().unwrap_or_default()).filter(|left| !left.is_zero())
 }
+
+/// The longest `.reason`, in bytes.
+const MAX_REASON: u64 = 1 << 20;
 
 /// How many files of one name the quarantine takes.
 const MAX_SAME_NAME: u32 = 100_000;
@@ -56,7 +60,7 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
         }
         match disk::rename(path, &target) {
             Ok(Placed::Done) => {
-                audit::record(mailbox, Entry::about("quarantined").by("askbox").why(format!("{from}/{shown}: {reason}")));
+                log(mailbox, &from, &shown, &reason);
                 return Ok(target);
             }
             Ok(Placed::NameExists) => {}
@@ -73,4 +77,49 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
 fn cut_to(name: &OsStr, max: usize) -> OsString {
     let end = name.to_str().map_or(max.min(name.len()), |text| text.floor_char_boundary(max));
     OsStr::from_bytes(&name.as_bytes()[..end]).to_owned()
+}
+
+/// Every quarantine is in the audit trail, and in the log of a program that has one.
+fn log(mailbox: &Mailbox, from: &str, name: &str, reason: &str) {
+    let round = RoundId::from_file_name(name).filter(|_| from == Folder::Running.name());
+    let workflow = round.as_ref().map(|r| r.workflow.clone()).or_else(|| WorkflowId::from_file_name(name));
+    #[cfg(feature = "relaunch")]
+    tracing::warn!("quarantined {from}/{}: see quarantine/", crate::text::excerpt(name, 140));
+    let entry = Entry { workflow_id: workflow, question_id: round.map(|r| r.question), ..Entry::about("quarantined") };
+    audit::record(mailbox, entry.by("askbox").why(format!("{from}/{name}: {reason}")));
+}
+
+/// What the `.reason` of a quarantined file says.
+#[derive(Debug)]
+pub struct Reason {
+    /// The name that the file had.
+    pub name: String,
+    /// The folder in which it lay.
+    pub from: Folder,
+    /// When it was moved.
+    pub at: Option<Time>,
+    /// Why.
+    pub why: String,
+}
+
+/// Why a file lies in quarantine; `None` if nothing says so.
+#[must_use]
+pub fn reason(mailbox: &Mailbox, name: &str) -> Option<Reason> {
+    let text = disk::read(&reason_of(&mailbox.folder(Folder::Quarantine).join(name)), MAX_REASON).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (at, rest) = text.split_once(" from ")?;
+    let (from, why) = rest.split_once("/: ")?;
+    let from = Folder::ALL.into_iter().find(|folder| folder.name() == from)?;
+    // A number follows the name where a file of that name was already in quarantine.
+    let own = match name.rsplit_once(".json") {
+        Some((stem, _)) => format!("{stem}.json"),
+        None => name.to_owned(),
+    };
+    Some(Reason { name: own, from, at: time::parse_rfc3339(at), why: why.trim_end().to_owned() })
+}
+
+/// The `.reason` beside a file in quarantine.
+#[must_use]
+pub fn reason_of(file: &Path) -> PathBuf {
+    file.with_file_name(format!("{}.reason", file.file_name().unwrap_or_default().to_string_lossy()))
 }

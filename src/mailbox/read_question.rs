@@ -4,18 +4,24 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::disk;
-use crate::document::{self, Document};
+use crate::document::{self, Document, Stored};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::check_question;
-use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::documents::question::{MAX_PENDING, MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::time::Time;
 
 /// Reads `pending/WORKFLOW.json` and checks that the question is valid.
 pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
     let path = mailbox.document(Folder::Pending, workflow);
-    let document = parse(&path, MAX_QUESTION)?;
+    let bytes = disk::read(&path, MAX_PENDING)?;
+    let length = bytes.len();
+    let document: QuestionDocument = Document::parse(&bytes).map_err(|e| e.in_file(&path))?;
+    // The end of a round may make the document longer, before it leaves the folder.
+    if length as u64 > MAX_QUESTION && document.typed.closed.is_none() {
+        return Err(disk::too_long(&path, length as u64, MAX_QUESTION));
+    }
     check_name(&path, &document.typed, workflow)?;
     check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
     Ok(document)
@@ -23,7 +29,7 @@ pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocum
 
 /// Reads a question document of any state, without checking the question.
 pub fn document(path: &Path) -> Result<QuestionDocument> {
-    parse(path, MAX_ANSWERED)
+    Document::parse(&disk::read(path, Question::LARGEST)?).map_err(|e| e.in_file(path))
 }
 
 /// Reads `FOLDER/WORKFLOW.QUESTION.json`, and checks that the document is that round's: a power cut on a filesystem without a journal can
@@ -38,10 +44,6 @@ pub fn of_round(path: &Path, round: &RoundId) -> Result<QuestionDocument> {
         }
         _ => Ok(document),
     }
-}
-
-fn parse(path: &Path, limit: u64) -> Result<QuestionDocument> {
-    Document::parse(&disk::read(path, limit)?).map_err(|e| e.in_file(path))
 }
 
 /// Checks that the file is named for the workflow that the document names.
@@ -63,7 +65,7 @@ pub fn answered_at(path: &Path) -> Result<Option<Time>> {
     struct At {
         at: Option<Time>,
     }
-    Ok(document::json::<Answered>(&disk::read(path, MAX_QUESTION)?).and_then(|answered| answered.answer.at))
+    Ok(document::json::<Answered>(&disk::read(path, Question::LARGEST)?).and_then(|answered| answered.answer.at))
 }
 
 /// A file's modification time; the epoch if the file cannot be examined.

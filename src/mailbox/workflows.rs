@@ -1,17 +1,17 @@
 //! Reads and changes `workflows/WORKFLOW.json`, the record of a workflow.
 
 use crate::disk;
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::children;
-use crate::mailbox::documents::workflow::{MAX_WORKFLOW, Workflow};
+use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 
 /// Reads a workflow's record; `None` if the workflow never ran.
 pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<Workflow>>> {
     let path = mailbox.document(Folder::Workflows, workflow);
-    match disk::read(&path, MAX_WORKFLOW) {
+    match disk::read(&path, Workflow::LARGEST) {
         Err(e) if e.is_missing_file() => Ok(None),
         other => Document::parse(&other?).map(Some).map_err(|e| e.in_file(&path)),
     }
@@ -46,7 +46,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
     }
     if before != document.typed || !disk::exists(&path) {
         document.update()?;
-        disk::replace(&path, &document.to_bytes())?;
+        disk::replace(&path, &document.to_file()?)?;
     }
     Ok(document.typed)
 }

@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::question::{MAX_QUESTION, Question};
+use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
 use crate::mailbox::{Folder, Mailbox, list, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
@@ -78,6 +78,8 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         reads: task.reads,
         ..Question::new(task.workflow, crate::text::excerpt(&task.prompt, 200))
     };
+    // Measured before anything is written: control characters of the prompt take six bytes each.
+    let file = Document::new(question.clone())?.to_file_within(MAX_ANSWERED)?;
     let mut run = plan::first(mailbox, config, &question, &round)?;
     run.role = task.role.or(run.role);
     run.model = task.model.or(run.model);
@@ -91,7 +93,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
         w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })?;
-    if disk::create(&mailbox.round(Folder::Running, &round), &Document::new(question)?.to_bytes())? == Placed::NameExists {
+    if disk::create(&mailbox.round(Folder::Running, &round), &file)? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} exists already"), "repeat the command"));
     }
     audit::record(mailbox, Entry::of("started", &round).by("relaunch run"));

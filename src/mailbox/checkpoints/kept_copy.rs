@@ -30,7 +30,7 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
             return Ok(());
         }
         if modified(path) == time {
-            return disk::replace_dated(&copy, &document.to_bytes(), time);
+            return disk::replace_dated(&copy, &document.to_file()?, time);
         }
         time = modified(path);
     }

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::disk;
-use crate::document::{self, Document};
+use crate::document::{self, Document, Stored};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
+use crate::mailbox::documents::checkpoint::{self, Checkpoint, CheckpointDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 
 /// The field in which a checkpoint says whose it is.
@@ -18,7 +18,7 @@ const PROOF: &str = "workflow_id";
 
 /// Reads a checkpoint file.
 pub fn read(path: &Path) -> Result<CheckpointDocument> {
-    Document::parse(&disk::read(path, MAX_CHECKPOINT)?).map_err(|e| e.in_file(path))
+    Document::parse(&disk::read(path, Checkpoint::LARGEST)?).map_err(|e| e.in_file(path))
 }
 
 /// Reads a file of `checkpoints/`, which by its place is this workflow's checkpoint. One that names another workflow is refused.
@@ -39,7 +39,7 @@ pub fn read_named(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Resu
     if path == self::path(mailbox, workflow) {
         return read_own(path, workflow);
     }
-    parse_proven(&disk::read(path, MAX_CHECKPOINT)?, workflow).map_err(|e| e.in_file(path))
+    parse_proven(&disk::read(path, Checkpoint::LARGEST)?, workflow).map_err(|e| e.in_file(path))
 }
 
 /// Reads a checkpoint that must say that it is this workflow's.
@@ -102,13 +102,6 @@ fn missing(workflow: &WorkflowId) -> Error {
 
 /// Replaces a workflow's own checkpoint, durably. Returns its path.
 pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<PathBuf> {
-    if json.len() as u64 > MAX_CHECKPOINT {
-        return Err(Error::invalid(
-            "file",
-            format!("is {} bytes long, the limit is {MAX_CHECKPOINT}", json.len()),
-            "keep bulk in files and name them under `files`",
-        ));
-    }
     let mut document = CheckpointDocument::parse(json)?;
     match &document.typed.workflow_id {
         Some(other) if other != workflow => {
@@ -119,9 +112,10 @@ pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<Pat
     checkpoint::check(&document.typed)?;
     document.typed.schema_version = Some(crate::document::SCHEMA_VERSION);
     document.update()?;
+    let bytes = checkpoint::to_file(&document, 0)?;
     let _lock = mailbox.lock(workflow)?;
     let path = path(mailbox, workflow);
-    disk::replace(&path, &document.to_bytes())?;
+    disk::replace(&path, &bytes)?;
     Ok(path)
 }
 
@@ -129,9 +123,10 @@ pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<Pat
 pub(super) fn update(mailbox: &Mailbox, workflow: &WorkflowId, change: impl FnOnce(&mut CheckpointDocument) -> Result<()>) -> Result<()> {
     let _lock = mailbox.lock(workflow)?;
     let mut document = load(mailbox, workflow)?;
+    let before = checkpoint::own_length(&document, &document.to_bytes());
     change(&mut document)?;
     // The change may have set any field to any value, so the result is parsed and checked again.
-    let bytes = document.to_bytes();
+    let bytes = checkpoint::to_file(&document, before)?;
     checkpoint::check(&CheckpointDocument::parse(&bytes)?.typed)?;
     disk::replace(&path(mailbox, workflow), &bytes)
 }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::disk;
+use crate::document::Stored;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
-use crate::mailbox::documents::checkpoint::MAX_CHECKPOINT;
+use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::{read_question, round};
@@ -63,11 +64,11 @@ pub fn write(mailbox: &Mailbox, document: &QuestionDocument, round: &RoundId, re
 /// The path comes from a question. Only a file that names this workflow as its own is written to, so a question cannot make
 /// askbox change any other file of the user's.
 fn set(path: &Path, round: &RoundId, value: &Value) -> Result<Vec<u8>> {
-    let before = disk::read(path, MAX_CHECKPOINT)?;
+    let before = disk::read(path, Checkpoint::LARGEST)?;
     let mut document = store::parse_proven(&before, &round.workflow).map_err(|e| e.in_file(path))?;
     document.set_field("user_answer", value)?;
     document.set_field("user_answer_to", &round.question)?;
-    disk::replace(path, &document.to_bytes())?;
+    disk::replace(path, &document.to_file().map_err(|e| e.in_file(path))?)?;
     Ok(before)
 }
 

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::Stored;
 use crate::id::{QuestionId, WorkflowId};
 use crate::time::Time;
-
-/// The largest await, in bytes.
-pub const MAX_AWAIT: u64 = 1 << 20;
 
 /// The ends of a workflow, as its parent is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,4 +111,8 @@ pub struct Await {
     /// The round of the parent that reports the end. Once that round exists, the await is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_by: Option<QuestionId>,
+}
+
+impl Stored for Await {
+    const LARGEST: u64 = 1 << 20;
 }

@@ -5,13 +5,38 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::text;
 
-/// The largest checkpoint, in bytes.
+/// The largest checkpoint, in bytes, without its `user_answer`: what the agent may save.
 pub const MAX_CHECKPOINT: u64 = 16 << 20;
+
+impl Stored for Checkpoint {
+    /// [`MAX_CHECKPOINT`], and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`] in which every character is escaped.
+    const LARGEST: u64 = 48 << 20;
+}
+
+/// The bytes of a checkpoint's file, if the agent's own part of it is short enough, or no longer than `before`.
+///
+/// # Errors
+/// [`Error::Invalid`] where it is too long, or could not be read again.
+pub fn to_file(document: &CheckpointDocument, before: usize) -> Result<Vec<u8>> {
+    let bytes = document.to_file()?;
+    let own = own_length(document, &bytes);
+    if own as u64 > MAX_CHECKPOINT && own > before {
+        let problem = format!("makes a checkpoint of {own} bytes, the limit is {MAX_CHECKPOINT}");
+        return Err(Error::invalid("file", problem, "keep bulk in files and name them under `files`"));
+    }
+    Ok(bytes)
+}
+
+/// How many bytes of a checkpoint's file are not its `user_answer`.
+#[must_use]
+pub fn own_length(document: &CheckpointDocument, bytes: &[u8]) -> usize {
+    bytes.len() - document.field("user_answer").map_or(0, str::len)
+}
 
 /// A checkpoint file with all of its fields, known and unknown.
 pub type CheckpointDocument = Document<Checkpoint>;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
@@ -15,11 +15,22 @@ use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::options::Options;
 use crate::time::{Span, Time};
 
-/// The largest question document, in bytes.
+/// The largest question document, in bytes: as it is posted, and as another program may put it into `pending/`.
 pub const MAX_QUESTION: u64 = 1 << 20;
 
-/// The largest answered document: the question and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`], escaped.
-pub const MAX_ANSWERED: u64 = 16 << 20;
+/// The largest document in `pending/`: a question of [`MAX_QUESTION`], one field a line, with its end.
+pub const MAX_PENDING: u64 = 4 << 20;
+
+/// The largest document that answering writes: a question, and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`] in which
+/// every character is escaped.
+pub const MAX_ANSWERED: u64 = 28 << 20;
+
+/// The largest document with its answer and late answers. It leaves room for the end of the round.
+pub const MAX_UNTIL_CLOSED: u64 = Question::LARGEST - (64 << 10);
+
+impl Stored for Question {
+    const LARGEST: u64 = 32 << 20;
+}
 
 /// A question file with all of its fields, known and unknown.
 pub type QuestionDocument = Document<Question>;

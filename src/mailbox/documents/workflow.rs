@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::Stored;
 use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::time::Time;
-
-/// The largest workflow record, in bytes.
-pub const MAX_WORKFLOW: u64 = 1 << 20;
 
 /// What is known of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +53,10 @@ pub struct Workflow {
     /// When it was first run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Time>,
+}
+
+impl Stored for Workflow {
+    const LARGEST: u64 = 1 << 20;
 }
 
 fn is_zero(cost: &f64) -> bool {

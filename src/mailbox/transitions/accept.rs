@@ -16,7 +16,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
 use crate::mailbox::documents::check_answer;
-use crate::mailbox::documents::question::Question;
+use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
 use crate::mailbox::{read_question, round, timers};
@@ -87,7 +87,7 @@ fn answer_locked(
     document.set_field("question_id", &round.question)?;
     document.set_field("answer", &reply)?;
     // Before the checkpoint is changed: a full disk is noticed while nothing has changed yet.
-    let staged = disk::stage(&target, &document.to_bytes())?;
+    let staged = disk::stage(&target, &document.to_file_within(MAX_ANSWERED)?)?;
     let mut written = user_answer::write(mailbox, &document, &round, &reply);
     let mut warning = written.warning.take();
     match staged.place() {

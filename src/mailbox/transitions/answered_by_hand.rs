@@ -12,12 +12,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::disk::{self, Placed};
+use crate::document;
 use crate::error::{Error, Result};
-use crate::id::RoundId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::{store, user_answer};
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
 use crate::mailbox::documents::{check_answer, check_question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
@@ -43,21 +44,10 @@ pub enum Adopted {
 pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     let workflow = lock.workflow();
     let path = mailbox.document(Folder::Answered, workflow);
-    let read = read_question::document(&path).and_then(|document| {
-        read_question::check_name(&path, &document.typed, workflow)?;
-        check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
-        Ok(document)
-    });
-    let mut document = match read {
+    let mut document = match readable(&path, workflow) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(Adopted::Nothing),
-        Err(e @ Error::Invalid { .. }) => {
-            if let Some(left) = grace_left(&path) {
-                return Ok(Adopted::InGrace(left));
-            }
-            quarantine(mailbox, &path, workflow.file_name(), &e.to_string())?;
-            return Ok(Adopted::Quarantined);
-        }
+        Err(e @ Error::Invalid { .. }) => return unusable(mailbox, &path, &e),
         Err(e) => return Err(e),
     };
     let round = round::round_of(mailbox, &document.typed)?;
@@ -95,17 +85,43 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
         question_hash: Some(document.typed.hash()?),
         ..reply
     };
+    document.typed.question_id = Some(round.question);
+    document.typed.answer = Some(reply.clone());
+    document.update()?;
+    let file = match document.to_file_within(MAX_UNTIL_CLOSED) {
+        Ok(file) => file,
+        Err(e) => return unusable(mailbox, &path, &e.in_file(&path)),
+    };
     // With `user_answer_to` set, the value cannot be taken for an answer to a later question. A failure changes nothing: the
     // answer is in the document.
     let _ = user_answer::write(mailbox, &document, &round, &reply);
     let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why("a file put into answered/");
-    document.typed.question_id = Some(round.question);
-    document.typed.answer = Some(reply);
-    document.update()?;
-    disk::replace(&path, &document.to_bytes())?;
+    disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Adopted::Ready(Box::new(document), round))
+}
+
+/// Reads an answered document, if it is a valid one of this workflow and its round can be closed.
+pub(in crate::mailbox) fn readable(path: &Path, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let document = read_question::document(path)?;
+    read_question::check_name(path, &document.typed, workflow)?;
+    check_question::check(&document.typed).map_err(|e| e.in_file(path))?;
+    // Its end could not be written.
+    let length = document.to_bytes().len();
+    if length as u64 > MAX_UNTIL_CLOSED {
+        return Err(document::too_long(length, MAX_UNTIL_CLOSED).in_file(path));
+    }
+    Ok(document)
+}
+
+/// A file that cannot be used goes to quarantine after its grace time.
+fn unusable(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Adopted> {
+    if let Some(left) = grace_left(path) {
+        return Ok(Adopted::InGrace(left));
+    }
+    quarantine(mailbox, path, path.file_name().unwrap_or_default(), &error.to_string())?;
+    Ok(Adopted::Quarantined)
 }
 
 /// Whether the round was claimed with this very answer. The move out of `answered/` is not synced, so a power cut can bring the
@@ -138,6 +154,11 @@ fn no_answer(mailbox: &Mailbox, question: &Question) -> String {
 }
 
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
+    // pending/ takes no document of that length.
+    if disk::metadata(path).is_ok_and(|m| m.len() > MAX_QUESTION) {
+        quarantine(mailbox, path, &round.workflow.file_name(), why)?;
+        return Ok(Adopted::Quarantined);
+    }
     if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let pending = read_question::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
         let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::Closing;
-use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::documents::question::{MAX_PENDING, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::quarantine;
 use crate::mailbox::{read_question, round, timers};
@@ -29,8 +29,9 @@ pub fn pending(mailbox: &Mailbox, lock: &WorkflowLock, mut document: QuestionDoc
     document.typed.question_id = Some(round.question);
     document.typed.closed = Some(closing);
     document.update()?;
+    let file = document.to_file_within(MAX_PENDING)?;
     create_runs_folder(mailbox, &round)?;
-    disk::replace(&mailbox.document(Folder::Pending, lock.workflow()), &document.to_bytes())?;
+    disk::replace(&mailbox.document(Folder::Pending, lock.workflow()), &file)?;
     move_to_closed(mailbox, Folder::Pending, &round)?;
     timers::disarm(mailbox, &document.typed, &round);
     Ok(round)
@@ -68,7 +69,7 @@ pub fn prepare(
         Err(e) => return Err(e),
     };
     document.set_field("closed", &closing)?;
-    let staged = disk::stage(&path, &document.to_bytes())?;
+    let staged = disk::stage(&path, &document.to_file()?)?;
     Ok(Some(PreparedClose { from, round, document, closing, staged }))
 }
 

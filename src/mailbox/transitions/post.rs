@@ -116,14 +116,7 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
     question.schema_version = Some(crate::document::SCHEMA_VERSION);
     question.timestamp.get_or_insert_with(|| time::rfc3339(time::now()));
     document.update()?;
-    let bytes = document.to_bytes();
-    if bytes.len() as u64 > MAX_QUESTION {
-        return Err(Error::invalid(
-            "question",
-            format!("makes a document of {} bytes, the limit is {MAX_QUESTION}", bytes.len()),
-            "put the bulk into a file and name its path",
-        ));
-    }
+    let bytes = document.to_file_within(MAX_QUESTION)?;
     kept_copy::keep_copy(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
     children::note_asker(mailbox, &document.typed)?;

@@ -13,7 +13,7 @@ use crate::disk::{self, Placed};
 use crate::document;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
-use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::documents::question::{MAX_PENDING, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::quarantine;
 use crate::mailbox::{read_question, round};
@@ -61,7 +61,7 @@ fn judge_retired(mailbox: &Mailbox, round: &RoundId, aside: &Path, answered: Opt
     struct Asked {
         question_id: Option<QuestionId>,
     }
-    let bytes = match disk::read(aside, MAX_QUESTION) {
+    let bytes = match disk::read(aside, MAX_PENDING) {
         Err(e) if e.is_missing_file() => return Ok(()),
         other => other,
     };

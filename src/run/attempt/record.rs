@@ -8,15 +8,20 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::disk::{self, Placed, Staged};
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::failure::Failure;
+use crate::text;
 use crate::time::{self, Time};
 
-/// The largest run record, in bytes.
-pub const MAX_RUN: u64 = 1 << 20;
+impl Stored for Run {
+    const LARGEST: u64 = 1 << 20;
+}
+
+/// The longest reason in a record, in bytes.
+const MAX_WHY: usize = 4000;
 
 /// Who claimed the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +166,12 @@ impl Run {
         time::is_ahead(at, chosen.min(longest), now).then_some(at)
     }
 
+    /// The attempt with reasons of bounded length: they may name paths of a question.
+    fn shortened(&self) -> Self {
+        let short = |why: &Option<String>| why.as_ref().map(|w| if w.len() > MAX_WHY { text::excerpt(w, MAX_WHY / 4) } else { w.clone() });
+        Self { begin_why: short(&self.begin_why), why: short(&self.why), ..self.clone() }
+    }
+
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
     #[must_use]
     pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
@@ -190,7 +201,7 @@ pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
 pub fn stage(mailbox: &Mailbox, run: &Run) -> Result<Staged> {
     let folder = run.folder(mailbox);
     disk::touch_folder(&folder)?;
-    disk::stage(&folder.join("run.json"), &Document::new(run.clone())?.to_bytes())
+    disk::stage(&folder.join("run.json"), &Document::new(run.shortened())?.to_file()?)
 }
 
 /// Gives a staged record its name. A power cut can take the record away until [`make_durable`].
@@ -227,7 +238,7 @@ impl Record {
     /// Reads the record of an attempt.
     pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Self> {
         let path = folder(mailbox, round, attempt).join("run.json");
-        let document = Document::parse(&disk::read(&path, MAX_RUN)?).map_err(|e| e.in_file(&path))?;
+        let document = Document::parse(&disk::read(&path, Run::LARGEST)?).map_err(|e| e.in_file(&path))?;
         Ok(Self { path, document })
     }
 
@@ -238,9 +249,9 @@ impl Record {
     }
 
     fn change(&mut self, run: &Run) -> Result<Vec<u8>> {
-        self.document.typed = run.clone();
+        self.document.typed = run.shortened();
         self.document.update()?;
-        Ok(self.document.to_bytes())
+        self.document.to_file()
     }
 
     /// Writes the changed record under a temporary name, for [`Staged::replace_ahead`]. A power cut may bring the earlier record back,

@@ -7,7 +7,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
-use crate::mailbox::{Folder, Mailbox, list, read_question};
+use crate::mailbox::{Folder, Mailbox, list, quarantined_round, read_question};
 use crate::run::attempt::ending::{self, Ending};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::recovery::next_attempt;
@@ -42,6 +42,20 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Resul
     let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
     next_attempt::end_processes(&last)?;
     next_attempt::create(mailbox, config, &document.typed, &last)
+}
+
+/// Moves a file of the workflow that was mended in quarantine back to where it came from, unless a round is parked. Returns whether there
+/// was one: then the workflow can go on as after an answer.
+///
+/// # Errors
+/// Those of [`quarantined_round::give_back`].
+pub fn take_from_quarantine(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+    if parked_round(mailbox, workflow).is_ok() {
+        return Ok(false);
+    }
+    let lock = mailbox.lock(workflow)?;
+    let Some(held) = quarantined_round::of(mailbox, workflow)? else { return Ok(false) };
+    quarantined_round::give_back(mailbox, &lock, &held).map(|()| true)
 }
 
 /// Stops a claimed round that is not live: in its back-off, or abandoned. `None` if there is none, or if it has just become live.

@@ -13,5 +13,5 @@ mod next_attempt;
 mod receipt;
 mod recover;
 
-pub use by_hand::{drop_parked, retry, stop_waiting};
+pub use by_hand::{drop_parked, retry, stop_waiting, take_from_quarantine};
 pub use recover::{Recovered, recover, recover_at_once, recover_now};

@@ -5,20 +5,21 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::document::Stored;
 use crate::error::{Error, Result};
-use crate::mailbox::documents::checkpoint::{CheckpointDocument, MAX_CHECKPOINT};
+use crate::mailbox::documents::checkpoint::{Checkpoint, CheckpointDocument};
 use crate::surface::args::checkpoint_args::Save;
 use crate::surface::program;
 
 /// Reads the checkpoint to save: the flags override the fields of `--file`; without flags and file, standard input is read.
 pub fn content(save: &Save) -> Result<Vec<u8>> {
     let mut base = match &save.file {
-        Some(file) => program::read_input(file, MAX_CHECKPOINT)?,
+        Some(file) => program::read_input(file, Checkpoint::LARGEST)?,
         None if save.has_fields() => b"{}".to_vec(),
         None if std::io::stdin().is_terminal() => {
             return Err(Error::usage("nothing to save", "send JSON on standard input, or use --file FILE or --step NAME"));
         }
-        None => program::read_input(Path::new("-"), MAX_CHECKPOINT)?,
+        None => program::read_input(Path::new("-"), Checkpoint::LARGEST)?,
     };
     if save.has_fields() {
         let file = save.file.as_deref().unwrap_or(Path::new("-"));

@@ -24,6 +24,9 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    if recovery::take_from_quarantine(mailbox, workflow)? {
+        return run_now(mailbox, workflow, json);
+    }
     let config = config::load()?.config;
     let run = recovery::retry(mailbox, &config, workflow)?;
     foreground::supervise(mailbox, config, (&run).into(), json)

@@ -4,14 +4,15 @@
 use std::path::PathBuf;
 
 use crate::disk::{self, Lock};
-use crate::document::{Document, SCHEMA_VERSION};
+use crate::document::{Document, SCHEMA_VERSION, Stored};
 use crate::error::Result;
 use crate::log;
 use crate::mailbox::Mailbox;
 use crate::watch::breaker::state_machine::Breaker;
 
-/// The largest `breaker.json`, in bytes.
-const MAX_SIZE: u64 = 4 << 20;
+impl Stored for Breaker {
+    const LARGEST: u64 = 4 << 20;
+}
 
 fn path(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("breaker.json")
@@ -20,7 +21,7 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 /// Reads the breaker; closed if there is no file.
 pub fn read(mailbox: &Mailbox) -> Result<Breaker> {
     let path = path(mailbox);
-    match disk::read(&path, MAX_SIZE) {
+    match disk::read(&path, Breaker::LARGEST) {
         Err(e) if e.is_missing_file() => Ok(Breaker::default()),
         other => Document::parse(&other?).map(|d| d.typed).map_err(|e| e.in_file(&path)),
     }
@@ -71,8 +72,8 @@ impl SharedBreaker {
         if breaker != self.last || self.unsaved {
             breaker.schema_version = SCHEMA_VERSION;
             let written = lock.as_ref().map_err(|e| e.to_string()).and_then(|_held| {
-                let document = Document::new(breaker.clone()).map_err(|e| e.to_string())?;
-                disk::replace(&path(&self.mailbox), &document.to_bytes()).map_err(|e| e.to_string())
+                let file = Document::new(breaker.clone()).and_then(|document| document.to_file()).map_err(|e| e.to_string())?;
+                disk::replace(&path(&self.mailbox), &file).map_err(|e| e.to_string())
             });
             self.unsaved = written.is_err();
             if let Err(e) = written {

@@ -42,7 +42,8 @@ impl Watcher<'_> {
                 self.known.remove(&hash(name));
             }
             Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
-            Ok(Found::Quarantined) => tracing::warn!("quarantined pending/{}: see quarantine/", text::excerpt(&text::file_name(name), 140)),
+            // `quarantine` has logged it.
+            Ok(Found::Quarantined) => {}
             Err(e) => log::error(&e),
         }
     }

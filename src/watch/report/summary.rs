@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::disk;
 use crate::error::Result;
-use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::mailbox::{Folder, Mailbox, list, presence, quarantined_round};
 use crate::run::money::costs;
 use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
@@ -121,6 +121,7 @@ pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
             add(status::standing_of(mailbox, folder, &round)?, 1);
         }
     }
+    add(Standing::Parked, quarantined_round::all(mailbox)?.len());
     let written = |path: std::path::PathBuf| disk::metadata(&path).and_then(|m| m.modified()).ok();
     let oldest = pending.iter().filter_map(|w| written(mailbox.document(Folder::Pending, w))).min();
     let oldest = oldest.map(|at| time::to_the_millisecond(Time::from(at)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Lock};
-use crate::document::Document;
+use crate::document::{Document, Stored};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
@@ -15,9 +15,6 @@ use crate::run::supervise::ladder;
 use crate::run::supervise::stop::wake_up;
 use crate::text;
 use crate::time::{self, Span, Time};
-
-/// The largest request, in bytes.
-const MAX_STOP: u64 = 64 << 10;
 
 /// A request to stop: the content of `stop.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,6 +33,10 @@ pub struct Stop {
     /// Whether the tool call in flight is cut instead of waited for.
     #[serde(default)]
     pub now: bool,
+}
+
+impl Stored for Stop {
+    const LARGEST: u64 = 64 << 10;
 }
 
 impl Stop {
@@ -63,7 +64,7 @@ pub fn send(mailbox: &Mailbox, workflow: &WorkflowId, stop: &Stop) -> Result<Run
     let run = live(mailbox, workflow)?;
     let folder = run.folder(mailbox);
     // Replaces an earlier request: the later one may be more urgent.
-    disk::replace(&path(&folder), &Document::new(stop.clone())?.to_bytes())?;
+    disk::replace(&path(&folder), &Document::new(stop.clone())?.to_file()?)?;
     audit::record(mailbox, Entry::of("stop_requested", &run.round()).by(&stop.by));
     wake_up::wake(&folder)?;
     Ok(run)
@@ -87,7 +88,7 @@ pub fn live(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
 /// The request to stop the run of this folder, if there is one.
 pub fn read(folder: &Path) -> Result<Option<Stop>> {
     let path = path(folder);
-    match disk::read(&path, MAX_STOP) {
+    match disk::read(&path, Stop::LARGEST) {
         Err(e) if e.is_missing_file() => Ok(None),
         other => Document::parse(&other?).map(|d| Some(d.typed)).map_err(|e| e.in_file(&path)),
     }
@@ -99,5 +100,5 @@ pub fn ensure(folder: &Path, by: &str) -> Result<()> {
         return Ok(());
     }
     let stop = Stop { at: time::now(), by: by.into(), grace: None, report: false, now: false };
-    disk::replace(&path(folder), &Document::new(stop)?.to_bytes())
+    disk::replace(&path(folder), &Document::new(stop)?.to_file()?)
 }

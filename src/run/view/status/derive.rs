@@ -4,13 +4,18 @@ use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
 use crate::run::view::status::shape::{Standing, Status, View};
 use crate::run::view::tail::{Next, RoundEvents};
+use crate::text;
 use crate::time::{self, Time};
+
+/// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
+const QUESTION: usize = 4000;
 
 /// Reads the events that a round has so far, of all attempts.
 fn view(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
@@ -46,6 +51,10 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             });
             out.extend(shown(&workflow, status));
         }
+    }
+    for held in quarantined_round::all(mailbox)? {
+        let status = out.remove(&held.workflow).map_or_else(|| parked(&held), |status| beside(status, &held));
+        out.insert(held.workflow, status);
     }
     for parent in awaits::parents(mailbox)? {
         if !out.contains_key(&parent)
@@ -104,7 +113,34 @@ fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
     Status { why, ..Status::blank(workflow, state) }
 }
 
+/// The status of a workflow with a file in quarantine, if nothing else of it is open.
+fn parked(held: &QuarantinedRound) -> Status {
+    Status {
+        question_id: held.question,
+        since: held.since,
+        why: Some(held.why()),
+        todo: Some(held.todo()),
+        ..Status::blank(&held.workflow, Standing::Parked)
+    }
+}
+
+/// The status of a later round, which says that an earlier one lies in quarantine.
+fn beside(status: Status, held: &QuarantinedRound) -> Status {
+    let why = status.why.iter().cloned().chain([format!("an earlier round is parked: {}", held.why())]).collect::<Vec<_>>().join("; ");
+    Status { why: Some(why), todo: status.todo.or_else(|| Some(held.todo())), ..status }
+}
+
 fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    let Some(held) = quarantined_round::of(mailbox, workflow)? else { return readable_standing(mailbox, workflow) };
+    match readable_standing(mailbox, workflow) {
+        Ok(status) if status.state.is_open() => Ok(beside(status, &held)),
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(parked(&held)),
+        Err(e) => Err(e),
+    }
+}
+
+/// The status as the documents outside of quarantine tell it.
+fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     // Read before the rounds: whatever ends a wait creates a round first.
     let waits = awaits::of_parent(mailbox, workflow)?;
     let found = round::latest(mailbox, workflow).ok_or_else(|| unknown(workflow))?;
@@ -159,7 +195,7 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
     Ok(Status {
         live,
         question_id: Some(round.question),
-        question: question.title(),
+        question: text::beginning(&question.title(), QUESTION),
         asked_by: question.asked_by.clone(),
         since,
         attempt: run.as_ref().map(|r| r.attempt),

@@ -56,6 +56,12 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Whether the round is not over.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        !matches!(self, Self::Delivered | Self::Withdrawn | Self::Expired | Self::Superseded | Self::Dropped | Self::Unknown)
+    }
+
     /// The name, as JSON has it.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -33,12 +33,12 @@ enum Row {
 pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
     let mut cursor = 0;
     loop {
-        let pending = list::pending(mailbox)?;
-        let cells: Vec<[String; 4]> = pending.iter().map(cells).collect();
+        let (pending, cells): (Vec<WorkflowId>, Vec<[String; 4]>) =
+            list::pending(mailbox, |p| (p.workflow.clone(), cells(&p)))?.into_iter().unzip();
         // The prompt takes the place of the table's head.
         let lines = columns::table(["", "", "", ""], &cells);
         let mut rows: Vec<_> =
-            pending.iter().zip(lines.lines().skip(1)).map(|(p, line)| item(line, Row::Question(p.workflow.clone()))).collect();
+            pending.iter().zip(lines.lines().skip(1)).map(|(workflow, line)| item(line, Row::Question(workflow.clone()))).collect();
         rows.push(item("Refresh", Row::Refresh));
         rows.push(item("Quit", Row::Quit));
         let title = match pending.len() {
