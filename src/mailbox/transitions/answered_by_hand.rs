@@ -156,7 +156,7 @@ fn no_answer(mailbox: &Mailbox, question: &Question) -> String {
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
     // pending/ takes no document of that length.
     if disk::metadata(path).is_ok_and(|m| m.len() > MAX_QUESTION) {
-        quarantine(mailbox, path, &round.workflow.file_name(), why)?;
+        quarantine(mailbox, path, round.workflow.file_name(), why)?;
         return Ok(Adopted::Quarantined);
     }
     if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
