@@ -210,7 +210,7 @@ pub fn store_long_text(mailbox: &Mailbox, ended: Ended) -> Result<Ended> {
     store_text_over(mailbox, ended, INLINE_RESULT)
 }
 
-/// Several ends for one document and one prompt: together, their texts are at most [`INLINE_RESULTS`] bytes long.
+/// Several ends for one document and one prompt: together, their texts are at most 512 KiB long.
 pub fn store_long_texts(mailbox: &Mailbox, ends: Vec<Ended>) -> Result<Vec<Ended>> {
     let longest = INLINE_RESULT.min(INLINE_RESULTS / ends.len().max(1));
     ends.into_iter().map(|ended| store_text_over(mailbox, ended, longest)).collect()
