@@ -88,18 +88,21 @@ def resuming(table, rounds):
 
 
 def history(table, many, rounds):
-    """The same steps with little and with much history, by turns: ask, answer, deliver, and the start of a watcher."""
+    """The same steps with little and with much history, by turns: ask, answer, launch under a tree's limit, look, and the start of a watcher."""
     with Mailbox() as little, Mailbox() as much:
         remember(much, many)
         for m in (little, much):
-            (m.folder / "config.toml").write_text(f'[runner.claude]\nprogram = "{c("agent")}"\n')
+            (m.folder / "config.toml").write_text(f'[runner.claude]\nprogram = "{c("agent")}"\n[limits]\ntree_cost = 1000.0\n')
         both = [["--mailbox", m.root] for m in (little, much)]
         with_and_without = f"with {many} rounds of history / with none"
         steps = [("ask-post", [*POST, "p{}"]), ("ask-answer", ["p{}", "merge"]), ("relaunch", ["p{}"]), ("relaunch", ["status", "p{}"])]
+        steps += [("ask-answer", ["list"]), ("ask-answer", ["show", "p{}"]), ("askbox", ["tree", "p{}"]), ("askbox", ["tree"]), ("askbox", ["doctor", "p{}"])]
+        names = {"ask-answer p{} merge": "ask-answer", "relaunch p{}": "claim, launch under a tree's limit, and close"}
         for program, arguments in steps:
             few, lots = alternate(little, rounds, *[[musl(program), *arguments, *box] for box in both])
             ratio = Ratio(lots, few)
-            what = {"relaunch p{}": "claim, launch and close"}.get(" ".join([program, *arguments]), " ".join([program, *arguments[:1]]) if program == "relaunch" else program)
+            words = " ".join([program, *arguments])
+            what = "ask-post" if program == "ask-post" else names.get(words, words.replace("p{}", "ID"))
             table.row("S", f"{what} {with_and_without}", ratio, "≤ 1.1", ratio.median <= 1.1)
             table.note(f"{few}; {lots}")
         few, lots = [], []
@@ -119,10 +122,14 @@ def remember(m, count):
     for n in range(count):
         # A filesystem limits the number of links to one file.
         if n % 20_000 == 0:
-            source = bodies / str(n)
-            source.write_bytes(body)
+            source, empty = bodies / str(n), bodies / f"{n}.empty"
+            source.write_bytes(body), empty.write_bytes(b"")
         qid, workflow = f"01900000-0000-7000-8000-{n:012x}", f"done{n // 10}"
         if n % 10 == 0:
+            # Every other workflow is a child of the one before it.
+            if n % 20 == 10:
+                os.makedirs(f"{m.root}/runs/done{n // 10 - 1}/children", 0o700, exist_ok=True)
+                os.link(empty, f"{m.root}/runs/done{n // 10 - 1}/children/{workflow}")
             os.mkdir(f"{m.root}/runs/{workflow}", 0o700)
             os.link(source, f"{m.root}/workflows/{workflow}.json")
             os.link(source, f"{m.root}/checkpoints/{workflow}.json")
