@@ -7,10 +7,10 @@ use serde_json::json;
 use crate::support::World;
 
 /// The questions, each nearly as long as a question may be. Held all at once, they do not fit into [`LIMIT`].
-const QUESTIONS: usize = 60;
+const QUESTIONS: usize = 30;
 
 /// The memory that a program may map, in KiB.
-const LIMIT: usize = 100_000;
+const LIMIT: usize = 60_000;
 
 #[test]
 fn a_mailbox_of_large_questions_is_listed_and_checked_in_little_memory() {
