@@ -1,6 +1,7 @@
 //! A filesystem mailbox through which coding agents ask their user, and a watcher that relaunches them with the answer.
 //!
 //! ```
+//! use askbox::mailbox::documents::check_answer::Given;
 //! use askbox::mailbox::transitions::{accept, post};
 //! use askbox::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
 //!
@@ -15,7 +16,7 @@
 //!
 //! // A person answers. The first answer counts.
 //! let answer = Answer::value(AnswerValue::Text("yes, merge them".into()), "ann", "example");
-//! accept::answer(&mailbox, &workflow, None, answer)?;
+//! accept::answer(&mailbox, &workflow, None, answer, Given::ByPerson)?;
 //!
 //! // The folder of the document is its state. A watcher would launch the agent now.
 //! assert!(mailbox.document(Folder::Answered, &workflow).exists());
@@ -37,7 +38,7 @@
 //!
 //! The rooms, from the top floor down; an arrow only points down:
 //! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
-//! [`text`], [`untrusted`], [`error`](mod@error).
+//! [`text`], [`spelling`], [`untrusted`], [`error`](mod@error).
 //!
 //! # Limitations
 //! One machine and one user: the mailbox lies on a filesystem with working `rename` and `flock`, and belongs to the user who runs every
@@ -51,6 +52,7 @@ pub mod document;
 pub mod error;
 pub mod id;
 pub mod mailbox;
+pub mod spelling;
 pub mod text;
 #[cfg(feature = "relaunch")]
 pub mod thread;

@@ -4,6 +4,7 @@ use std::fs;
 
 use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
+use askbox::mailbox::documents::check_answer::Given;
 use askbox::mailbox::documents::closing::{Closed, Closing};
 use askbox::mailbox::documents::question::MAX_QUESTION;
 use askbox::mailbox::transitions::post::{self, IfPending};
@@ -157,7 +158,8 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
         Err(e) => panic!("{e}"),
     };
     read_question::pending(mailbox, &workflow).unwrap();
-    accept::answer(mailbox, &workflow, None, Answer::value(AnswerValue::Text(answer.into()), "ann", "ask-answer")).unwrap();
+    let reply = Answer::value(AnswerValue::Text(answer.into()), "ann", "ask-answer");
+    accept::answer(mailbox, &workflow, None, reply, Given::ByPerson).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
     match claim::claim(mailbox, &workflow, By::Prompt).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),

@@ -13,6 +13,7 @@ mod doctor;
 mod inbox;
 mod init;
 mod named_files;
+mod near_misses;
 mod schema_is_current;
 mod service;
 mod small_programs;

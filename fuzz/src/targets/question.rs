@@ -1,7 +1,9 @@
 //! Questions and answers.
 
 use askbox::document::Document;
-use askbox::mailbox::documents::{check_answer, check_question};
+use askbox::mailbox::documents::check_answer::{self, Given};
+use askbox::mailbox::documents::check_question;
+use askbox::mailbox::documents::match_option::{self, Meaning};
 use askbox::mailbox::timers::{self, Timer};
 use askbox::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 use askbox::surface::ask_answer::{answering, ask_user, question_text};
@@ -102,11 +104,15 @@ pub fn answer(bytes: &[u8]) {
 fn is_as_meant(question: &Question, answer: Answer) {
     promises::is_one_safe_line(&text::one_line(&answering::in_words(&answer)));
     promises::is_one_safe_line(&answer.who());
-    let accepted = match check_answer::check(question, answer) {
+    let accepted = match check_answer::check(question, answer, Given::ByPerson) {
         Ok(accepted) => accepted,
         Err(e) => return promises::is_a_usable_error(&e),
     };
-    assert_eq!(check_answer::check(question, accepted.clone()).ok().as_ref(), Some(&accepted), "the normal form of the normal form");
+    assert_eq!(
+        check_answer::check(question, accepted.clone(), Given::ByPerson).ok().as_ref(),
+        Some(&accepted),
+        "the normal form of the normal form"
+    );
     let Some(value) = &accepted.value else { return };
     let parts = question.parts();
     let values: Vec<AnswerValue> = match value {
@@ -127,6 +133,10 @@ fn is_as_meant(question: &Question, answer: Answer) {
         match part.kind() {
             Kind::Choice | Kind::MultiChoice if part.free_text == Some(false) => {
                 assert!(items.iter().all(|item| part.options.get(item).is_some()), "{items:?} is none of the options");
+            }
+            Kind::Choice | Kind::MultiChoice => {
+                let is_near = |item: &String| matches!(match_option::meaning(&part.options, item), Meaning::NearMiss(_));
+                assert!(!items.iter().any(is_near), "{items:?} is a near miss");
             }
             Kind::YesNo => assert!(matches!(items[..], [ref one] if one == "yes" || one == "no"), "{items:?}"),
             Kind::Number => assert!(items[0].parse::<f64>().is_ok_and(f64::is_finite), "{items:?}"),

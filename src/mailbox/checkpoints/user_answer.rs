@@ -80,7 +80,8 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
     for candidate in candidates {
         let Ok(document) = store::read_named(mailbox, &candidate, &round.workflow) else { continue };
         let value = document.typed.user_answer.clone().and_then(|v| AnswerValue::from_json(v).ok());
-        let Some(value) = value else { continue };
+        // A place left open is no answer.
+        let Some(value) = value.filter(|v| !v.is_blank()) else { continue };
         // `mv` keeps the question's modification time, so an answer to this question is younger. A checkpoint with the same time
         // may hold the answer of an earlier round: asking the human again is better than inventing a decision.
         let is_younger = || read_question::modified(&candidate) > read_question::modified(path);

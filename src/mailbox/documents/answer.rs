@@ -73,6 +73,16 @@ impl AnswerValue {
             Self::Batch(map) => Value::Object(map.clone()).to_string(),
         }
     }
+
+    /// Whether the value holds nothing but white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::List(items) => items.iter().all(|item| item.trim().is_empty()),
+            Self::Batch(map) => map.is_empty(),
+        }
+    }
 }
 
 /// The kind of a reply.
@@ -189,6 +199,12 @@ impl Answer {
     #[must_use]
     pub fn declined(note: Option<String>, by: impl Into<String>, channel: impl Into<String>) -> Self {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
+    }
+
+    /// Whether this says nothing: a place left open in a file made by hand.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.outcome == Outcome::Answered && self.value.as_ref().is_some_and(AnswerValue::is_blank)
     }
 
     /// Who answered, how and when, for messages: `answered by ann through ask-answer, 5m ago`.

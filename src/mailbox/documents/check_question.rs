@@ -1,7 +1,7 @@
 //! What a question must say before it is posted. Errors name the field and say how to correct it.
 
 use crate::error::{Error, Result};
-use crate::mailbox::documents::check_answer;
+use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 
 /// The most questions of one batch.
@@ -58,7 +58,7 @@ pub fn check(question: &Question) -> Result<()> {
         ));
     }
     if let Some(default) = &question.default {
-        check_answer::fits(question, default).map_err(|e| rename_field(e, "default"))?;
+        check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
     } else if question.on_expiry == Some(OnExpiry::Default) {
         return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
     }

@@ -7,6 +7,7 @@
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
+//! | [`match_option`] | which option a person's words mean |
 //! | [`checkpoint`] | the checkpoint document |
 //! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |
 //! | [`workflow`] | the record of a workflow |
@@ -19,6 +20,7 @@ pub mod check_question;
 pub mod checkpoint;
 pub mod closing;
 pub mod dotted_path;
+pub mod match_option;
 pub mod options;
 pub mod question;
 pub mod shell_export;

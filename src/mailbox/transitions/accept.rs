@@ -1,7 +1,7 @@
 //! The transition `pending/` → `answered/`: an answer is accepted.
 //!
 //! Under the workflow's lock:
-//! 1. settle the workflow; check the round and the value;
+//! 1. remove what a power cut brought back to `answered/`; settle the workflow; check the round and the value;
 //! 2. write the answered document under a temporary name;
 //! 3. write `user_answer` into the workflow's checkpoints, durably;
 //! 4. link the document to `answered/WORKFLOW.json`, never replacing: **the commit point**. It decides every race;
@@ -15,7 +15,7 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
-use crate::mailbox::documents::check_answer;
+use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
@@ -26,6 +26,10 @@ use crate::mailbox::{read_question, round, timers};
 pub struct Accepted {
     /// The round it answers.
     pub round: RoundId,
+    /// The question.
+    pub question: Question,
+    /// The answer in its normal form, as it lies in the mailbox.
+    pub answer: Answer,
     /// What did not work beside it, such as writing the checkpoint. The answer is safe all the same.
     pub warning: Option<String>,
 }
@@ -36,9 +40,9 @@ pub struct Accepted {
 /// # Errors
 /// [`Error::NotFound`] if nothing is pending, [`Error::Conflict`] if another answer was first, [`Error::Invalid`] if the value
 /// does not fit.
-pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Result<Accepted> {
+pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer, given: Given) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    answer_locked(mailbox, &lock, expect, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
+    answer_locked(mailbox, &lock, expect, given, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
 }
 
 /// [`answer`] with a reply that `reply` makes from the question. The workflow's lock is held meanwhile, so the question cannot
@@ -50,18 +54,21 @@ pub fn answer_pending(
     mailbox: &Mailbox,
     workflow: &WorkflowId,
     expect: Option<QuestionId>,
+    given: Given,
     reply: impl FnOnce(&Question) -> Result<Answer>,
 ) -> Result<Option<Accepted>> {
-    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, reply)
+    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, given, reply)
 }
 
 fn answer_locked(
     mailbox: &Mailbox,
     lock: &WorkflowLock,
     expect: Option<QuestionId>,
+    given: Given,
     reply: impl FnOnce(&Question) -> Result<Answer>,
 ) -> Result<Option<Accepted>> {
     let workflow = lock.workflow();
+    answered_by_hand::clear_brought_back(mailbox, lock)?;
     let mut document = match settle::settled_pending(mailbox, lock) {
         Ok(document) => document,
         // The question was moved to answered/ by hand, and this is its answer.
@@ -76,7 +83,7 @@ fn answer_locked(
             format!("see it with: ask-answer show {workflow}"),
         ));
     }
-    let reply = check_answer::check(&document.typed, reply(&document.typed)?)?;
+    let reply = check_answer::check(&document.typed, reply(&document.typed)?, given)?;
     let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why(&reply.channel);
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.
@@ -103,7 +110,7 @@ fn answer_locked(
     }
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
-    Ok(Some(Accepted { round, warning }))
+    Ok(Some(Accepted { round, question: document.typed, answer: reply, warning }))
 }
 
 fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {

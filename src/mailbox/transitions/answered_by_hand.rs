@@ -18,8 +18,9 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::{store, user_answer};
 use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::check_answer::{self, Given};
+use crate::mailbox::documents::check_question;
 use crate::mailbox::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
-use crate::mailbox::documents::{check_answer, check_question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
 use crate::mailbox::{read_question, round, timers};
@@ -51,27 +52,22 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
         Err(e) => return Err(e),
     };
     let round = round::round_of(mailbox, &document.typed)?;
-    if document.typed.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
-        if was_claimed_with(mailbox, &round, &document) {
-            disk::untouch(&path)?;
-            return Ok(Adopted::Nothing);
-        }
-        let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
-        quarantine(mailbox, &path, workflow.file_name(), &reason)?;
-        return Ok(Adopted::Quarantined);
+    if let Some(over) = if_over(mailbox, &path, &document, &round)? {
+        return Ok(over);
     }
     // Only askbox and programs that follow its protocol write these fields.
     let is_complete = |a: &Answer| a.at.is_some() && a.question_hash.is_some();
     if document.typed.question_id.is_some() && document.typed.answer.as_ref().is_some_and(is_complete) {
         return Ok(Adopted::Ready(Box::new(document), round));
     }
-    let given = match document.typed.answer.take() {
+    // A place left open is no answer.
+    let given = match document.typed.answer.take().filter(|answer| !answer.is_blank()) {
         Some(answer) => Some(answer),
         None => user_answer::given_by_hand(mailbox, &path, &document.typed, &round),
     };
     let reply = given
         .ok_or_else(|| no_answer(mailbox, &document.typed))
-        .and_then(|answer| check_answer::check(&document.typed, answer).map_err(|e| e.to_string()));
+        .and_then(|answer| check_answer::check(&document.typed, answer, Given::InOwnWords).map_err(|e| e.to_string()));
     let reply = match (reply, grace_left(&path)) {
         (Ok(reply), _) => reply,
         (Err(_), Some(left)) => return Ok(Adopted::InGrace(left)),
@@ -124,6 +120,32 @@ fn unusable(mailbox: &Mailbox, path: &Path, error: &Error) -> Result<Adopted> {
     Ok(Adopted::Quarantined)
 }
 
+/// Removes an answer whose round was claimed or closed with it before, so that it does not stand in the way of the next answer.
+/// Anything else is left to [`adopt`].
+pub(super) fn clear_brought_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<()> {
+    let path = mailbox.document(Folder::Answered, lock.workflow());
+    if !disk::exists(&path) {
+        return Ok(());
+    }
+    let Ok(document) = readable(&path, lock.workflow()) else { return Ok(()) };
+    let round = round::round_of(mailbox, &document.typed)?;
+    if_over(mailbox, &path, &document, &round).map(drop)
+}
+
+/// What was done with the document, if its round was claimed or closed before.
+fn if_over(mailbox: &Mailbox, path: &Path, document: &QuestionDocument, round: &RoundId) -> Result<Option<Adopted>> {
+    if document.typed.round().is_none() || !round::is_claimed_or_closed(mailbox, round) {
+        return Ok(None);
+    }
+    if was_claimed_with(mailbox, round, document) {
+        disk::untouch(path)?;
+        return Ok(Some(Adopted::Nothing));
+    }
+    let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
+    quarantine(mailbox, path, round.workflow.file_name(), &reason)?;
+    Ok(Some(Adopted::Quarantined))
+}
+
 /// Whether the round was claimed with this very answer. The move out of `answered/` is not synced, so a power cut can bring the
 /// file back.
 fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
@@ -134,7 +156,9 @@ fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocum
 pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
     let path = mailbox.document(Folder::Answered, lock.workflow());
     let Ok(document) = read_question::document(&path) else { return Ok(false) };
-    if document.typed.answer.is_some() || read_question::check_name(&path, &document.typed, lock.workflow()).is_err() {
+    if document.typed.answer.as_ref().is_some_and(|a| !a.is_blank())
+        || read_question::check_name(&path, &document.typed, lock.workflow()).is_err()
+    {
         return Ok(false);
     }
     let round = round::round_of(mailbox, &document.typed)?;

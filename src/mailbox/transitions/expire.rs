@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::answer::{Answer, AnswerValue, BY_DEFAULT};
+use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::OnExpiry;
 use crate::mailbox::layout::{Folder, Mailbox};
@@ -63,7 +64,7 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
 }
 
 fn apply_default(mailbox: &Mailbox, round: &RoundId, default: AnswerValue) -> Result<Expiry> {
-    match accept::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, BY_DEFAULT, "timer")) {
+    match accept::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, BY_DEFAULT, "timer"), Given::ByAsker) {
         Ok(_) => Ok(Expiry::Defaulted),
         Err(Error::Conflict { .. }) if disk::exists(mailbox.document(Folder::Pending, &round.workflow)) => Ok(Expiry::Later),
         // A person answered first.

@@ -3,6 +3,7 @@
 use crate::disk;
 use crate::error::Result;
 use crate::mailbox::documents::answer::{BY_DEFAULT, Outcome};
+use crate::mailbox::documents::match_option;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::attempt::record::Run;
 use crate::run::prompt::readable_files;
@@ -26,21 +27,28 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
         disk::touch_folder(&run.folder(mailbox))?;
         disk::replace(&path, value.to_text().as_bytes())?;
         return Ok(format!(
-            "The user's answer is {} bytes long; read it from {}{note}",
+            "The user's answer{} is {} bytes long; read it from {}{note}",
+            if match_option::in_own_words(question, value).is_empty() { "" } else { ", in their own words," },
             value.to_text().len(),
             shell_quote(&path.display().to_string())
         ));
     }
-    let source = if answer.by == BY_DEFAULT { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    let by_default = answer.by == BY_DEFAULT;
+    let source = if by_default { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    let own_words = if by_default { Vec::new() } else { match_option::in_own_words(question, value) };
     Ok(match value {
         AnswerValue::Batch(map) => {
             let mut text = format!("{source}:");
             for (n, part) in question.questions.iter().enumerate() {
                 let given =
                     map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()).map(|v| v.to_text()).unwrap_or_default();
-                text.push_str(&format!("\n- {} ({}): {given}", part.question, part.key(n)));
+                let how = if own_words.contains(&n) { ", in their own words" } else { "" };
+                text.push_str(&format!("\n- {} ({}){how}: {given}", part.question, part.key(n)));
             }
             text + &note
+        }
+        value if !own_words.is_empty() => {
+            format!("User answered in their own words, not with one of the options: {}{note}", value.to_text())
         }
         value => {
             let described = question.options.get(&value.to_text()).filter(|c| !c.description.is_empty());

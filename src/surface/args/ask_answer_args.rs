@@ -15,6 +15,9 @@ const EXAMPLES: &str = "Examples:
 
   $ ask-answer docs-42 merge
 
+  Words of one's own that are close to an option:
+  $ ask-answer docs-42 --text 'merged already'
+
   Several questions that were asked at once:
   $ ask-answer db-7 which=pg 'why=Staging has it'
 
@@ -74,6 +77,11 @@ pub struct Reply {
     /// Answer only this round, not a newer question of the same workflow
     #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
     pub round: Option<QuestionId>,
+    /// The answer is in the person's own words, even if it is close to an option
+    ///
+    /// Without this, an answer that looks like a misspelt option, or is nothing but a number or a letter, is refused.
+    #[arg(long, global = true)]
+    pub text: bool,
     /// A note for the agent, in addition to the answer
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,

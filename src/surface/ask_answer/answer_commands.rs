@@ -6,6 +6,8 @@ use serde_json::value::RawValue;
 use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::withdraw;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
@@ -33,7 +35,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
     let flags_fit = match command {
         Command::Decline { note, round, .. } => (note.is_none() || given.note.is_none()) && (round.is_none() || given.round.is_none()),
         _ => given.note.is_none() && given.round.is_none(),
-    };
+    } && (!given.text || matches!(command, Command::Edit { .. }));
     if !given.words.is_empty() || given.file.is_some() || !flags_fit {
         return Err(Error::usage(
             "a command and an answer are given at once",
@@ -80,14 +82,12 @@ fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String], by: &str) -> Resul
     let round = args.reply.round;
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
-        let mut given = None;
         let read = |question: &Question| {
             let value = answering::from_words(question, words)?;
-            Ok(given.insert(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) }).clone())
+            Ok(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) })
         };
-        let accepted = accept::answer_pending(&mailbox, id, round, read)?;
-        if let (Some(accepted), Some(given)) = (accepted, given) {
-            return acknowledge(args, &accepted, &given);
+        if let Some(accepted) = accept::answer_pending(&mailbox, id, round, given(args), read)? {
+            return acknowledge(args, &accepted);
         }
     }
     reply_to_found(args, &mailbox, id, words, by)
@@ -110,22 +110,27 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &
 }
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer) -> Result<()> {
-    let accepted = accept::answer(mailbox, id, round, reply.clone())?;
-    acknowledge(args, &accepted, &reply)
+    acknowledge(args, &accept::answer(mailbox, id, round, reply, given(args))?)
 }
 
-fn acknowledge(args: &AskAnswer, accepted: &Accepted, reply: &Answer) -> Result<()> {
-    let (id, declined) = (&accepted.round.workflow, reply.value.is_none());
+/// How the value is given.
+fn given(args: &AskAnswer) -> Given {
+    if args.reply.text { Given::InOwnWords } else { Given::ByPerson }
+}
+
+fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
+    let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
     if let Some(warning) = &accepted.warning {
         program::warn(warning);
     }
     if args.common.json {
         return program::print_json(&json!({
             "state": if declined { "declined" } else { "answered" }, "workflow_id": id, "question_id": accepted.round.question,
-            "value": reply.value.as_ref().map(AnswerValue::to_json), "warning": accepted.warning,
+            "value": reply.value.as_ref().map(AnswerValue::to_json),
+            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning,
         }));
     }
-    program::print(&if declined { format!("{id}: declined\n") } else { format!("{id}: answered: {}\n", answering::in_words(reply)) })
+    program::print(&if declined { format!("{id}: declined\n") } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })
 }
 
 /// `ask-answer show ID`

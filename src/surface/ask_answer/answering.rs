@@ -8,8 +8,10 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
+use crate::mailbox::documents::match_option;
 use crate::mailbox::documents::question::Kind;
 use crate::mailbox::round::{self, Round};
+use crate::mailbox::transitions::accept::Accepted;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question};
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
@@ -120,6 +122,20 @@ pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> 
     }
     let map: Map<String, Value> = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
     Ok(Answer::value(AnswerValue::Batch(map), by, channel))
+}
+
+/// What was accepted, in a few words.
+#[must_use]
+pub fn acknowledged(accepted: &Accepted) -> String {
+    let words = in_words(&accepted.answer);
+    match match_option::told(&accepted.question, &accepted.answer) {
+        Value::Bool(true) => format!("answered in your own words: {words}"),
+        Value::Array(ids) if !ids.is_empty() => {
+            let ids: Vec<_> = ids.iter().filter_map(Value::as_str).map(|id| text::excerpt(id, 40)).collect();
+            format!("answered: {words} (in your own words: {})", ids.join(", "))
+        }
+        _ => format!("answered: {words}"),
+    }
 }
 
 /// The answer in a few words.

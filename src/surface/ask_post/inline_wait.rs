@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Answer, Mailbox};
+use crate::mailbox::{Answer, Mailbox, Question};
 
 #[cfg(feature = "relaunch")]
 use crate::mailbox::{Folder, read_question};
@@ -47,12 +47,12 @@ pub fn wait<T>(
     mailbox: &Mailbox,
     round: &RoundId,
     patience: Duration,
-    hand_over: impl FnOnce(&Answer) -> Result<T>,
+    hand_over: impl FnOnce(&Question, &Answer) -> Result<T>,
 ) -> Result<Option<T>> {
     match waiter.wait(mailbox, round, patience)? {
         Some(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(None) };
-            let done = hand_over(&answer)?;
+            let done = hand_over(&claim.document.typed, &answer)?;
             claim.delivered(mailbox, "ask-post --wait")?;
             Ok(Some(done))
         }
@@ -67,7 +67,7 @@ pub fn wait<T>(
     _mailbox: &Mailbox,
     _round: &RoundId,
     _patience: Duration,
-    _hand_over: impl FnOnce(&Answer) -> Result<T>,
+    _hand_over: impl FnOnce(&Question, &Answer) -> Result<T>,
 ) -> Result<Option<T>> {
     match waiter {}
 }

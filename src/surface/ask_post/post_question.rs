@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::transitions::post::{self, IfPending};
-use crate::mailbox::{AnswerValue, Mailbox, Question, QuestionDocument};
+use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::{batch, inline_wait, post_receipt, posting};
 use crate::surface::program;
@@ -40,7 +40,8 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
     };
     let receipt = post::post_document(mailbox, document, if_pending)?;
     if let Some(waiter) = waiter {
-        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, |answer| post_receipt::hand_over(&args.common, &receipt, answer)) {
+        let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
+        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, hand_over) {
             Ok(Some(status)) => return Ok(status),
             Ok(None) => {}
             Err(e @ Error::Conflict { .. }) => return Err(e),

@@ -1,11 +1,12 @@
 //! What `ask-post` prints.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::Outcome;
+use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::post::Receipt;
-use crate::mailbox::{Answer, AnswerValue};
+use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::surface::args::common::Common;
 use crate::surface::program;
 use crate::text;
@@ -21,17 +22,26 @@ pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()
 }
 
 /// Prints an answer that came in time, as its bare value. Returns the exit status.
-pub fn hand_over(common: &Common, receipt: &Receipt, answer: &Answer) -> Result<u8> {
+pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer: &Answer) -> Result<u8> {
+    let own_words = match_option::told(question, answer);
     let declined = answer.outcome == Outcome::Declined;
     if common.json {
         program::print_json(&json!({
             "state": if declined { "declined" } else { "answered" },
             "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
-            "value": answer.value.as_ref().map(AnswerValue::to_json), "by": answer.by, "note": answer.note,
+            "value": answer.value.as_ref().map(AnswerValue::to_json), "own_words": own_words, "by": answer.by, "note": answer.note,
         }))?;
     } else if declined {
         program::say(&format!("declined: {}\n", text::one_line(answer.note.as_deref().unwrap_or("the user does not answer this"))));
     } else {
+        match own_words {
+            Value::Bool(true) => program::say("the user answered in their own words, not with one of the options\n"),
+            Value::Array(ids) if !ids.is_empty() => {
+                let ids: Vec<_> = ids.iter().filter_map(Value::as_str).collect();
+                program::say(&format!("the user answered in their own words, not with one of the options: {}\n", ids.join(", ")));
+            }
+            _ => {}
+        }
         program::print_value(&answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default())?;
     }
     Ok(if declined { 4 } else { 0 })

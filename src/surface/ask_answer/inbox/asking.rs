@@ -6,6 +6,7 @@ use serde_json::Map;
 
 use crate::error::Result;
 use crate::mailbox::AnswerValue;
+use crate::mailbox::documents::match_option::{self, Meaning};
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::round::Round;
 use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, words};
@@ -109,7 +110,7 @@ fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
         .with_help_message(HELP);
     match given(prompt.prompt_skippable())? {
         Reply::Given(Item { value: Some(key), .. }) => Ok(Reply::Given(AnswerValue::Text(key))),
-        Reply::Given(Item { value: None, .. }) => words(&question_text::part(part, None)),
+        Reply::Given(Item { value: None, .. }) => own_words(part),
         other => Ok(other.without_value()),
     }
 }
@@ -130,7 +131,7 @@ fn choose_many(part: &Part) -> Result<Reply<AnswerValue>> {
             for choice in chosen {
                 match choice.value {
                     Some(key) => items.push(key),
-                    None => match words(&question_text::part(part, None))? {
+                    None => match own_words(part)? {
                         Reply::Given(other) => items.push(other.to_text()),
                         other => return Ok(other),
                     },
@@ -139,5 +140,31 @@ fn choose_many(part: &Part) -> Result<Reply<AnswerValue>> {
             Ok(Reply::Given(AnswerValue::List(items)))
         }
         other => Ok(other.without_value()),
+    }
+}
+
+/// Asks for words of the person's own. If they are close to an option, the person says what is meant.
+fn own_words(part: &Part) -> Result<Reply<AnswerValue>> {
+    loop {
+        let typed = match words(&question_text::part(part, None))? {
+            Reply::Given(value) => value.to_text(),
+            other => return Ok(other.without_value()),
+        };
+        let near = match match_option::meaning(&part.options, &typed) {
+            Meaning::Option(choice) => return Ok(Reply::Given(AnswerValue::Text(choice.key.clone()))),
+            Meaning::OwnWords => return Ok(Reply::Given(AnswerValue::Text(typed))),
+            Meaning::NearMiss(near) => near,
+        };
+        let mut rows: Vec<_> = near
+            .iter()
+            .map(|c| item(format!("{}  {}", text::one_line(&c.key), text::one_line(&c.description)).trim_end(), Some(c.key.clone())))
+            .collect();
+        rows.push(item(format!("My own words: {}", text::one_line(&typed)), Some(typed)));
+        rows.push(item("Write it again", None));
+        match given(Select::new("What do you mean?", rows).with_page_size(MENU_ROWS).prompt_skippable())? {
+            Reply::Given(Item { value: Some(meant), .. }) => return Ok(Reply::Given(AnswerValue::Text(meant))),
+            Reply::Given(Item { value: None, .. }) => {}
+            other => return Ok(other.without_value()),
+        }
     }
 }

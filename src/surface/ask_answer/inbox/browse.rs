@@ -7,6 +7,7 @@ use inquire::{InquireError, Select, Text};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::round::Round;
 use crate::mailbox::transitions::accept;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, list};
@@ -114,11 +115,11 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
             Reply::Skip => return Ok(Reply::Skip),
             Reply::Quit => return Ok(Reply::Quit),
         };
-        let words = answering::in_words(&reply);
         let written = reply.value.as_ref().map(AnswerValue::to_text).filter(|t| t.len() > WORTH_KEEPING);
-        match accept::answer(mailbox, workflow, Some(found.id.question), reply) {
+        // Words that are close to an option were asked back already.
+        match accept::answer(mailbox, workflow, Some(found.id.question), reply, Given::InOwnWords) {
             Ok(accepted) => {
-                program::print(&format!("{workflow}: {words}\n\n"))?;
+                program::print(&format!("{workflow}: {}\n\n", answering::in_words(&accepted.answer)))?;
                 accepted.warning.iter().for_each(|w| program::warn(w));
                 return Ok(Reply::Given(()));
             }

@@ -1,0 +1,230 @@
+//! An answer means what the person meant: a misspelt option is refused, an empty answer is none, and the agent is told which answers
+//! are in the person's own words.
+
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use askbox::mailbox::transitions::expire::{self, Expiry};
+use askbox::mailbox::{Mailbox, round};
+use serde_json::{Value, json};
+
+use crate::support::{Terminal, World, needs};
+
+const OPTIONS: &str = "-o merge='Merge into one' -o keep='Keep both'";
+
+fn value(world: &World, id: &str) -> Value {
+    world.json(format!("m/answered/{id}.json"))["answer"]["value"].clone()
+}
+
+fn asks(world: &World, id: &str) {
+    world.sh(&format!("ask-post How? -w {id} {OPTIONS}"));
+}
+
+/// Runs a command that must end with this status; its words.
+#[track_caller]
+fn refused(world: &World, status: i32, command: &str) -> String {
+    let ran = world.shell(command);
+    assert_eq!(ran.code(), status, "{command}: {}", ran.words());
+    ran.words()
+}
+
+#[test]
+fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
+    let world = World::new();
+    asks(&world, "w");
+    for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'"] {
+        let words = refused(&world, 5, &format!("ask-answer w {near}"));
+        assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
+    }
+    for bare in ["1", "'#2'", "b", "3."] {
+        let words = refused(&world, 5, &format!("ask-answer w {bare}"));
+        assert!(words.contains("choose one of: merge, keep") && words.contains("--text"), "{bare}: {words}");
+    }
+    assert!(world.path("m/pending/w.json").exists() && !world.path("m/answered/w.json").exists());
+    assert_eq!(world.sh("ask-answer w --text merg"), "w: answered in your own words: merg");
+    assert_eq!(value(&world, "w"), "merg");
+    assert!(world.sh("relaunch prompt w").contains("\nUser answered in their own words, not with one of the options: merg\n"));
+}
+
+#[test]
+fn spaces_and_case_do_not_matter_and_a_description_stands_for_its_key() {
+    let world = World::new();
+    for (n, given) in ["merge", "'  Merge '", "MERGE", "'merge into one'"].iter().enumerate() {
+        asks(&world, &format!("w{n}"));
+        assert_eq!(world.sh(&format!("ask-answer w{n} {given}")), format!("w{n}: answered: merge"));
+        assert_eq!(value(&world, &format!("w{n}")), "merge");
+    }
+    assert!(world.sh("relaunch prompt w2").contains("\nUser chose: merge (Merge into one)\n"));
+    assert_eq!(world.shell("ask-post How? -w n -o 1=One -o 2=Two && ask-answer n ' 2'").code(), 0);
+    assert_eq!(value(&world, "n"), "2");
+}
+
+#[test]
+fn words_that_are_plainly_no_option_stay_the_persons_own_and_the_agent_is_told_so() {
+    let world = World::new();
+    asks(&world, "w");
+    let printed: Value = serde_json::from_str(&world.sh("ask-answer w 'neither; ask Bob' --json")).unwrap();
+    assert_eq!((&printed["own_words"], &printed["value"]), (&json!(true), &json!("neither; ask Bob")));
+    assert!(world.sh("relaunch prompt w").contains("in their own words, not with one of the options: neither; ask Bob\n"));
+    // Where nothing is offered, there is nothing to tell.
+    world.sh("ask-post Why? -w open && ask-answer open because");
+    assert!(world.sh("relaunch prompt open").contains("\nUser chose: because\n"));
+}
+
+#[test]
+fn each_part_of_a_batch_and_each_element_of_a_multi_choice_is_looked_at() {
+    let world = World::new();
+    let batch = json!({"questions": [
+        {"id": "db", "question": "Which DB?", "options": ["postgres", "sqlite"]},
+        {"id": "tests", "question": "Which tests?", "multiSelect": true, "options": ["unit", "e2e"]},
+        {"id": "why", "question": "Why?"},
+    ]});
+    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+    world.sh("ask-post -w b --file q.json && ask-post -w f --file q.json");
+    let words = refused(&world, 5, "ask-answer b db=postgre tests=unit why=so");
+    assert!(words.contains("answer.db") && words.contains("did you mean `postgres`?"), "{words}");
+    let words = refused(&world, 5, "ask-answer b db=sqlite tests=unit,e2 why=so");
+    assert!(words.contains("answer.tests") && words.contains("did you mean `e2e`?"), "{words}");
+    assert!(refused(&world, 5, "ask-answer b db=sqlite tests='unit e2e' why=so").contains("did you mean `unit,e2e`?"));
+    std::fs::write(world.path("a.json"), r#"{"db": "sqlit", "tests": ["unit"], "why": "so"}"#).unwrap();
+    assert!(refused(&world, 5, "ask-answer f --file a.json").contains("did you mean `sqlite`?"));
+    std::fs::write(world.path("r.json"), r#"{"answers": {"Which DB?": "SQLite", "Which tests?": "unit, e2", "Why?": "so"}}"#).unwrap();
+    assert!(refused(&world, 5, "ask-answer f --file r.json").contains("did you mean `e2e`?"));
+    assert_eq!(
+        world.sh("ask-answer b db='SQLite ' tests='E2E, unit' why=so"),
+        r#"b: answered: {"db":"sqlite","tests":["e2e","unit"],"why":"so"}"#
+    );
+    assert!(world.sh("ask-answer f --file a.json --text").ends_with("(in your own words: db)"));
+    let prompt = world.sh("relaunch prompt f");
+    assert!(prompt.contains("- Which DB? (db), in their own words: sqlit\n- Which tests? (tests): unit\n- Why? (why): so\n"), "{prompt}");
+}
+
+#[test]
+fn yes_or_no_takes_nothing_else_and_says_what_was_probably_meant() {
+    let world = World::new();
+    world.sh("ask-post Go? -w w -t yes_no");
+    for near in ["Yes!", "yep", "--text yess"] {
+        assert!(refused(&world, 5, &format!("ask-answer w {near}")).contains("did you mean `yes`?"), "{near}");
+    }
+    refused(&world, 5, "ask-answer w perhaps");
+    assert_eq!(world.sh("ask-answer w ' Y '"), "w: answered: yes");
+}
+
+#[test]
+fn an_empty_answer_is_refused_and_the_command_that_declines_is_named() {
+    let world = World::new();
+    world.sh("ask-post Why? -w w");
+    let batch = json!({"questions": [{"id": "why", "question": "Why?"}, {"id": "n", "question": "How many?", "type": "number"}]});
+    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+    world.sh("ask-post -w b --file q.json && printf '\"\"' > empty.json && printf '[]' > list.json");
+    for (id, command) in [
+        ("w", "ask-answer w ''"),
+        ("w", "ask-answer w '  '"),
+        ("w", "ask-answer w - < /dev/null"),
+        ("w", "ask-answer w --text ''"),
+        ("w", "ask-answer w --file empty.json"),
+        ("w", "ask-answer w --file list.json"),
+        ("b", "ask-answer b why= n=1"),
+    ] {
+        let words = refused(&world, 5, command);
+        assert!(words.contains("is empty") && words.contains(&format!("ask-answer decline {id}")), "{command}: {words}");
+    }
+    assert!(world.path("m/pending/w.json").exists() && world.path("m/pending/b.json").exists());
+}
+
+#[test]
+fn an_askers_default_is_read_like_an_answer_and_is_nobodys_own_words() {
+    let world = World::new();
+    world.sh(&format!("ask-post How? -w w {OPTIONS} --timeout 1s --default Keep"));
+    let mailbox = Mailbox::open(world.mailbox()).unwrap();
+    let round = round::latest(&mailbox, &"w".parse().unwrap()).unwrap().id;
+    let later = askbox::time::now() + Duration::from_secs(60);
+    assert_eq!(expire::expire(&mailbox, &round, later).unwrap(), Expiry::Defaulted);
+    assert_eq!(value(&world, "w"), "keep");
+    assert!(world.sh("relaunch prompt w").contains("the default that was set applies: keep (Keep both)\n"));
+}
+
+/// A question as somebody moved it to `answered/`, older than everything else.
+fn moved_by_hand(world: &World, id: &str, answer: Option<&str>) {
+    let mut document = json!({"workflow_id": id, "question": "How?", "options": {"merge": "Merge into one", "keep": "Keep both"}});
+    if let Some(answer) = answer {
+        document["answer"] = json!(answer);
+    }
+    let path = world.path(format!("m/answered/{id}.json"));
+    std::fs::write(&path, document.to_string()).unwrap();
+    let earlier = SystemTime::now() - Duration::from_secs(60);
+    File::options().write(true).open(&path).unwrap().set_modified(earlier).unwrap();
+}
+
+#[test]
+fn an_answer_by_hand_is_read_like_any_other_and_a_near_miss_reaches_the_agent_as_own_words() {
+    let world = World::new();
+    world.sh("ask-post -w other ?");
+    for (id, answer, told) in [
+        ("exact", " MERGE ", "User chose: merge (Merge into one)"),
+        ("near", "merg", "User answered in their own words, not with one of the options: merg"),
+    ] {
+        moved_by_hand(&world, id, Some(answer));
+        assert!(world.sh(&format!("relaunch prompt {id}")).contains(told), "{id}");
+        // The same with the answer in the checkpoint.
+        let in_checkpoint = format!("{id}-checkpoint");
+        moved_by_hand(&world, &in_checkpoint, None);
+        let checkpoint = world.path(format!("m/checkpoints/{in_checkpoint}.json"));
+        std::fs::write(&checkpoint, json!({"workflow_id": in_checkpoint, "user_answer": answer}).to_string()).unwrap();
+        assert!(world.sh(&format!("relaunch prompt {in_checkpoint}")).contains(told), "{in_checkpoint}");
+        assert_eq!(world.json(checkpoint)["user_answer"], answer.trim().to_lowercase());
+    }
+}
+
+#[test]
+fn a_place_for_the_answer_that_was_left_empty_by_hand_is_no_answer() {
+    let world = World::new();
+    world.sh("ask-post -w other ?");
+    moved_by_hand(&world, "w", Some(""));
+    std::fs::write(world.path("m/checkpoints/w.json"), r#"{"workflow_id": "w", "user_answer": ""}"#).unwrap();
+    assert_ne!(world.shell("relaunch prompt w").code(), 0);
+    // The person can still answer, and that answer counts.
+    assert_eq!(world.sh("ask-answer w keep"), "w: answered: keep");
+    assert_eq!(value(&world, "w"), "keep");
+}
+
+#[test]
+fn whoever_waits_for_an_answer_is_told_that_it_is_none_of_the_options() {
+    let world = World::new();
+    let waits = |world: &World, how: &str| {
+        let wait = format!("ask-post How? -w w {OPTIONS} --wait 60s {how}");
+        let answer = "(until [ -e m/pending/w.json ]; do sleep 0.05; done; ask-answer w 'both, in a way' >/dev/null) &";
+        world.shell(&format!("{answer} {wait}; wait"))
+    };
+    let ran = waits(&world, "");
+    assert_eq!((ran.stdout.as_str(), ran.code()), ("both, in a way\n", 0));
+    assert!(ran.stderr.contains("in their own words, not with one of the options"), "{}", ran.stderr);
+    let printed: Value = serde_json::from_str(&waits(&world, "--json").stdout).unwrap();
+    assert_eq!(printed["own_words"], true);
+}
+
+#[test]
+fn the_inbox_asks_what_is_meant_before_own_words_that_are_close_to_an_option_are_sent() {
+    needs!("tmux");
+    let world = World::new();
+    asks(&world, "w");
+    asks(&world, "v");
+    let terminal = Terminal::new(&world);
+    for (id, down, is) in [("w", 0, "merge"), ("v", 1, "merg")] {
+        terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+        terminal.see("quit]");
+        terminal.press(&[id, "Enter"]);
+        terminal.see("Answer:");
+        terminal.press(&["Other", "Enter"]);
+        terminal.see("open your editor");
+        terminal.press(&["merg", "Enter"]);
+        let screen = terminal.see("What do you mean?");
+        assert!(screen.contains("merge  Merge into one") && screen.contains("My own words: merg"), "{screen}");
+        terminal.press(&vec!["Down"; down]);
+        terminal.press(&["Enter"]);
+        terminal.see(&format!("{id}: {is}"));
+        terminal.press(&["Escape"]);
+        terminal.see("left=0");
+        assert_eq!(value(&world, id), is);
+    }
+}
