@@ -1,6 +1,7 @@
 //! askbox in a world with the real `claude`: questions, watchers and the launches of `claude`.
 
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::channel;
@@ -84,8 +85,7 @@ impl ClaudeWorld {
     /// The same where no question was asked yet.
     #[track_caller]
     pub fn keep_watching_from_the_start(&mut self) {
-        std::fs::create_dir_all(self.mailbox()).expect("a folder");
-        std::fs::set_permissions(self.mailbox(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(self.mailbox().join("pending")).expect("a mailbox");
         self.keep_watching();
     }
 
