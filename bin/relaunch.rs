@@ -35,7 +35,10 @@ fn run(args: Args) -> Result<u8> {
     let id = program::workflow;
     let optional_id = |id: Option<String>| -> Result<Option<WorkflowId>> { id.as_deref().map(program::workflow).transpose() };
     let command = match (args.id, args.command) {
-        (Some(workflow), _) => return run_now::run_now(&open()?, &id(&workflow)?, json),
+        (Some(workflow), _) => {
+            let run_now = || run_now::run_now(&open()?, &id(&workflow)?, json);
+            return run_now().map_err(|e| program::maybe_command::<Args>(&workflow, e));
+        }
         (None, Some(command)) => command,
         (None, None) => {
             let hint = "relaunch ID runs one answered workflow, relaunch watch is the service; more with --help";
@@ -46,6 +49,7 @@ fn run(args: Args) -> Result<u8> {
         Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref()),
         Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, json),
         Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
+        Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, None, json)),
         Command::Status { id, .. } => table::show(&open()?, optional_id(id)?.as_ref(), json),
         Command::Logs { id: workflow, follow } => logs::print(&open()?, &id(&workflow)?, follow, 0, json),
         Command::Events { id: workflow, follow, since } => logs::print(&open()?, &id(&workflow)?, follow, since, true),

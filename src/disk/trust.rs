@@ -57,7 +57,7 @@ pub(super) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Resu
     if meta.st_uid != me {
         return Err(Error::failed(
             format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
-            format!("use a mailbox of your own, or as its owner: chown {me} {quoted}"),
+            "use a mailbox of your own: --mailbox DIR or $ASKBOX_DIR",
         ));
     }
     let mode = meta.st_mode & 0o777;

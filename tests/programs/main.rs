@@ -18,3 +18,4 @@ mod schema_is_current;
 mod service;
 mod small_programs;
 mod tree;
+mod wrong_words;

@@ -129,6 +129,20 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The word on the command line.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Show { .. } => "show",
+            Self::Decline { .. } => "decline",
+            Self::Cancel { .. } => "cancel",
+            Self::Edit { .. } => "edit",
+        }
+    }
+}
+
 /// How `ask-answer show` prints a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {

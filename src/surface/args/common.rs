@@ -33,6 +33,20 @@ impl Common {
         Mailbox::open(Mailbox::locate(self.mailbox.as_deref())?)
     }
 
+    /// Opens the mailbox to list what is in it. Where its folder does not exist yet there is nothing to list, and standard error says so.
+    ///
+    /// An agent's run has a mailbox from the start, so there a missing one is an error.
+    pub fn open_if_there(&self) -> Result<Option<Mailbox>> {
+        let path = Mailbox::locate(self.mailbox.as_deref())?;
+        match self.open() {
+            Err(Error::NotFound { message, hint }) if program::env("ASKBOX_RUN").is_none() && path.symlink_metadata().is_err() => {
+                program::say(&format!("{message}: {hint}\n"));
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     /// Opens the mailbox, and creates it where it does not exist. An agent's run has a mailbox from the start: if that is missing now, it
     /// was moved, and another one in its place would hide it.
     pub fn open_or_create(&self) -> Result<Mailbox> {

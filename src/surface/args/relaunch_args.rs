@@ -1,6 +1,6 @@
 //! The arguments of `relaunch`. The doc comments are the help texts.
 
-use clap::{Parser, Subcommand};
+use clap::{ArgGroup, Parser, Subcommand};
 
 use crate::surface::args::common::Common;
 
@@ -12,6 +12,8 @@ use crate::surface::args::common::Common;
     about = "Relaunch agents whose questions were answered, each once",
     args_conflicts_with_subcommands = true,
     arg_required_else_help = false,
+    disable_help_subcommand = true,
+    max_term_width = 100,
     after_long_help = AFTER
 )]
 pub struct Args {
@@ -153,9 +155,9 @@ from the user, or if --timeout is over first, prints one line instead:
   SGN_PEND_STARTED (ID)
 End your turn then: you are resumed once, with the final text. If the agent ends without a final text, prints one
 line such as `parked (ID): why`, with exit status 1.")]
+    #[command(group = ArgGroup::new("instructions").required(true).args(["file", "prompt"]))]
     Spawn {
         /// The file with the instructions, or - for a prompt on standard input
-        #[arg(required_unless_present = "prompt", conflicts_with = "prompt")]
         file: Option<std::path::PathBuf>,
         /// The prompt itself
         #[arg(long, value_name = "TEXT")]

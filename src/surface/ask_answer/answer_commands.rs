@@ -11,7 +11,7 @@ use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::withdraw;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
-use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
+use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
 use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text};
 use crate::surface::program;
 
@@ -26,7 +26,9 @@ pub fn run(args: AskAnswer) -> Result<u8> {
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
             None => open_inbox(&args, &by)?,
-            Some((id, words)) => reply(&args, &id.parse()?, words, &by)?,
+            Some((id, words)) => {
+                reply(&args, &id.parse()?, words, &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+            }
         }
         return Ok(0);
     };
@@ -37,13 +39,10 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         _ => given.note.is_none() && given.round.is_none(),
     } && (!given.text || matches!(command, Command::Edit { .. }));
     if !given.words.is_empty() || given.file.is_some() || !flags_fit {
-        return Err(Error::usage(
-            "a command and an answer are given at once",
-            "leave one of them out; an answer that is also a command's name follows --: ask-answer ID -- list",
-        ));
+        return Err(not_both(given, command));
     }
     match command {
-        Command::List => listing::pending(&args.common.open()?, args.common.json)?,
+        Command::List => listing::pending(args.common.open_if_there()?.as_ref(), args.common.json)?,
         Command::Show { id, format } => show(&args, id, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
@@ -53,6 +52,21 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         Command::Edit { id } => edit(&args, id, &by)?,
     }
     Ok(0)
+}
+
+/// A command's name behind an id, or a command with the flags of an answer.
+fn not_both(given: &Reply, command: &Command) -> Error {
+    let name = command.name();
+    match given.words.first() {
+        Some(id) => Error::usage(
+            format!("{id} is given before the command `{name}`"),
+            format!("to answer {id} with the word, write flags before `--`: ask-answer {id} -- {name}"),
+        ),
+        None => Error::usage(
+            format!("`ask-answer {name}` does not take these flags: --file, --note, --round and --text belong to an answer"),
+            format!("leave the flag out; see: ask-answer {name} --help"),
+        ),
+    }
 }
 
 /// `ask-answer cancel ID`

@@ -17,7 +17,12 @@ use crate::{text, time};
 const KEPT: usize = 4 << 10;
 
 /// Prints the pending questions, and the rounds that are parked because their file lies in quarantine.
-pub fn pending(mailbox: &Mailbox, as_json: bool) -> Result<()> {
+///
+/// A mailbox that does not exist yet has none.
+pub fn pending(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
+    let Some(mailbox) = mailbox else {
+        return program::print(if as_json { "[]\n" } else { "" });
+    };
     let held = quarantined_round::all(mailbox)?;
     if as_json {
         return print_json(mailbox, &held);

@@ -32,7 +32,8 @@ pub fn run(args: &Tree) -> Result<u8> {
         None if args.all => Which::All,
         None => Which::Open,
     };
-    let mailbox = args.common.open()?;
+    let mailbox = if args.id.is_some() || args.follow { Some(args.common.open()?) } else { args.common.open_if_there()? };
+    let Some(mailbox) = mailbox else { return Ok(0) };
     let forest = Forest { mailbox: &mailbox, which };
     if args.follow {
         return live_view::follow(&mailbox, &forest, args.common.json);

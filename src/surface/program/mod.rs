@@ -7,6 +7,7 @@
 //! - `output`: prints results, errors and warnings
 //! - `read_input`: reads files and standard input
 //! - `named_file`: a file or pipe that a person names
+//! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
 mod named_file;
@@ -14,6 +15,7 @@ mod output;
 mod read_input;
 mod start;
 mod variables;
+mod wrong_words;
 
 pub use output::{
     complain, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly, write_json,
@@ -21,3 +23,4 @@ pub use output::{
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
 pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, user, workflow, workflow_from_env};
+pub use wrong_words::maybe_command;

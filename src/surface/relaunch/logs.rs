@@ -44,5 +44,5 @@ fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
             return Ok(found.id);
         }
     }
-    Err(Error::not_found(format!("{workflow} has no run"), "see where it stands: relaunch status"))
+    Err(Error::not_found(format!("{workflow} has no run"), format!("see where it stands: relaunch status {workflow}")))
 }

@@ -107,9 +107,14 @@ fn text(summary: &Summary, ended: &BTreeMap<&'static str, u64>) -> String {
     metric("oldest_pending_timestamp_seconds", "gauge", "When the oldest pending question was asked; 0 where there is none.", &one(oldest));
     let paused = if summary.queue.state == QueueState::Open { 0.0 } else { 1.0 };
     metric("queue_paused", "gauge", "1 while the breaker or the day's limit holds launches back.", &one(paused));
-    metric("spent_today_usd", "gauge", "US dollars that runs cost this day (UTC).", &one(summary.spent_today_usd));
+    metric("spent_today_usd", "gauge", "US dollars that runs cost this day (UTC).", &one(hundredths_of_cents(summary.spent_today_usd)));
     metric("day_limit_usd", "gauge", "limits.day_cost; 0 is no limit.", &one(summary.day_limit_usd.unwrap_or(0.0)));
     out
+}
+
+/// An amount without the noise of a sum of floating point numbers, such as 0.010799999999999999.
+fn hundredths_of_cents(usd: f64) -> f64 {
+    (usd * 10_000.0).round() / 10_000.0
 }
 
 /// Replaces the file at once, readable by everyone: a reader never sees half of it.
@@ -121,4 +126,16 @@ fn replace(file: &Path, text: &str) -> Result<()> {
         tempfile::Builder::new().prefix(".askbox").permissions(everyone).tempfile_in(folder).io("write metrics in", folder)?;
     temporary.write_all(text.as_bytes()).io("write", file)?;
     temporary.persist(file).map_err(|e| e.error).io("replace", file).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_written_without_the_noise_of_the_sum() {
+        let sum = [0.0036; 3].iter().sum::<f64>();
+        assert_ne!(sum.to_string(), "0.0108");
+        assert_eq!(hundredths_of_cents(sum).to_string(), "0.0108");
+    }
 }

@@ -31,14 +31,20 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
     }
     loop {
         let mut answers = Map::new();
-        for (n, part) in parts.iter().enumerate() {
+        let mut n = 0;
+        while let Some(part) = parts.get(n) {
             let place = format!("{} of {}", n + 1, parts.len());
             match ask(part, Some(&place), question.workflow_id.as_str())? {
                 Reply::Given(value) => drop(answers.insert(part.key(n), value.to_json())),
+                Reply::Skip if !answers.is_empty() => match forget(answers.len())? {
+                    Reply::Given(()) => continue,
+                    other => return Ok(other.without_value()),
+                },
                 Reply::Skip => return Ok(Reply::Skip),
                 Reply::Decline => return Ok(Reply::Decline),
                 Reply::Quit => return Ok(Reply::Quit),
             }
+            n += 1;
         }
         let mut summary = String::from("\n");
         for (key, value) in &answers {
@@ -54,6 +60,17 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
             _ => return Ok(Reply::Skip),
         }
     }
+}
+
+/// Asks before the answers to the earlier questions are forgotten. `Given` goes on with the question.
+fn forget(answers: usize) -> Result<Reply<()>> {
+    let lost = if answers == 1 { "your answer".to_owned() } else { format!("your {answers} answers") };
+    let rows = vec![item("Back to the question", false), item(format!("Leave it open and forget {lost}"), true)];
+    Ok(match given(Select::new("The answers so far are not sent", rows).prompt_skippable())? {
+        Reply::Given(Item { value: true, .. }) => Reply::Skip,
+        Reply::Quit => Reply::Quit,
+        _ => Reply::Given(()),
+    })
 }
 
 /// Asks one question. Escape opens a menu: leave it open, decline, or go back.

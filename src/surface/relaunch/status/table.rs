@@ -68,7 +68,8 @@ pub(crate) fn took(live: &View) -> String {
     let tokens = live.tokens;
     let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
     let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };
-    format!("{} turns, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
+    let turns = if live.turns == 1 { "turn" } else { "turns" };
+    format!("{} {turns}, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
 }
 
 fn details(status: &Status) -> String {

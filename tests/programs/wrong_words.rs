@@ -1,0 +1,104 @@
+//! Wrong words lead somewhere: a misspelt command, a missing argument, a mailbox that does not exist yet. The snapshots in
+//! `snapshots/wrong_words` are whole outputs; after a wanted change: `SNAPSHOTS=overwrite cargo test --test programs wrong_words::`.
+
+use serde_json::json;
+use snapbox::{assert_data_eq, file};
+
+use crate::support::{Terminal, World, needs};
+
+#[test]
+fn a_misspelt_command_leads_to_the_command_that_was_meant() {
+    let mut world = World::new();
+    for script in ["ask-answer lst", "relaunch staus", "relaunch stauts a1", "checkpoint svae w", "askbox docter", "checkpoint frobnicate"]
+    {
+        world.see(script);
+    }
+    world.sh("ask-post How? -w w && ask-post List? -w lst");
+    for script in ["ask-answer shwo w", "relaunch staus", "relaunch logs w", "relaunch unknown", "ask-answer lst"] {
+        world.see(script);
+    }
+    world.see("ask-answer w --by ann list");
+    world.see("ask-answer list --round 01890000-0000-7000-8000-000000000000");
+    world.see("ask-answer w --by ann -- list");
+    assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/commands.txt"].raw());
+}
+
+#[test]
+fn an_argument_that_is_missing_or_wrong_is_named_with_what_to_type() {
+    let mut world = World::new();
+    for script in [
+        "relaunch spawn",
+        "relaunch spawn a.md --prompt b",
+        "relaunch retry",
+        "relaunch watch --poll",
+        "relaunch events w --since z",
+        "relaunch a b",
+        "relaunch --mailbox somewhere stauts a1",
+        "ask-post How? --tyep text",
+        "ask-post How? -t txt",
+        "askbox gc --kep 3d",
+    ] {
+        world.see(script);
+    }
+    assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/arguments.txt"].raw());
+}
+
+#[test]
+fn every_program_answers_the_word_help_with_its_help() {
+    let world = World::new();
+    for program in ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"] {
+        assert_eq!(world.sh(&format!("{program} help")), world.sh(&format!("{program} --help")), "{program}");
+    }
+    for command in ["ask-answer show", "checkpoint save", "relaunch spawn", "askbox doctor", "askbox agents list"] {
+        let (program, words) = command.split_once(' ').unwrap();
+        assert_eq!(world.sh(&format!("{program} help {words}")), world.sh(&format!("{command} --help")), "{command}");
+    }
+    assert!(!world.mailbox().exists(), "help asks nothing");
+    // The word is still a question and a workflow's id.
+    world.sh("ask-post help -w w && ask-post How? -w help && ask-answer help yes && ask-post -- help");
+    assert_eq!(world.json("m/pending/w.json")["question"], json!("help"));
+    assert_eq!(world.json("m/answered/help.json")["answer"]["value"], json!("yes"));
+}
+
+#[test]
+fn a_mailbox_that_does_not_exist_yet_is_empty() {
+    let mut world = World::new();
+    for script in [
+        "ask-answer list",
+        "ask-answer list --json",
+        "relaunch status",
+        "askbox tree",
+        "relaunch status w",
+        "ASKBOX_RUN=/run ask-answer list",
+        "ask-answer list --mailbox /",
+    ] {
+        world.see(script);
+    }
+    assert!(!world.mailbox().exists());
+    assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/no_mailbox.txt"].raw());
+}
+
+#[test]
+fn leaving_one_of_several_questions_asks_before_the_earlier_answers_are_forgotten() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh(r#"echo '{"questions":[{"id":"a","question":"First?","type":"number"},{"id":"b","question":"Second?","type":"number"}]}' | ask-post -w w --file -"#);
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+    terminal.see("quit]");
+    terminal.press(&["Enter"]);
+    terminal.see("First?");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("Second?");
+    terminal.press(&["Escape"]);
+    terminal.see("What now?");
+    terminal.press(&["Enter"]);
+    terminal.see("Leave it open and forget your answer");
+    terminal.press(&["Enter"]);
+    terminal.see("Second?");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("All questions are answered");
+    terminal.press(&["Enter"]);
+    terminal.see("No question is pending");
+    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!({"a": "1", "b": "2"}));
+}
