@@ -62,6 +62,14 @@ pub enum Error {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// Another process keeps a lock that is held only for short times otherwise. Waiting mends it. Exit 1.
+    #[error("{message}")]
+    Held {
+        /// Which lock, and which process holds it.
+        message: String,
+        /// How to free it.
+        hint: String,
+    },
     /// Any other failure. Exit 1.
     #[error("{message}")]
     Failed {
@@ -77,7 +85,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Io { .. } | Self::Failed { .. } => 1,
+            Self::Io { .. } | Self::Held { .. } | Self::Failed { .. } => 1,
             Self::Usage { .. } => 2,
             Self::NotFound { .. } => 3,
             Self::Conflict { .. } => 4,
@@ -94,6 +102,7 @@ impl Error {
             | Self::NotFound { hint, .. }
             | Self::Conflict { hint, .. }
             | Self::Waiting { hint, .. }
+            | Self::Held { hint, .. }
             | Self::Failed { hint, .. } => hint.clone(),
             Self::Invalid { fix, .. } => fix.clone(),
             Self::Io { source, path, .. } => io_hint(source, path),
@@ -140,6 +149,12 @@ impl Error {
     #[must_use]
     pub fn is_shortage(&self) -> bool {
         matches!(self, Self::Io { source, .. } if is_shortage(source))
+    }
+
+    /// Whether another process keeps a lock. Waiting mends it.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Held { .. })
     }
 
     /// Whether the operating system reported that the file does not exist.

@@ -68,6 +68,8 @@ pub mod gc;
 #[cfg(feature = "relaunch")]
 pub mod log;
 #[cfg(feature = "relaunch")]
+mod patient_stderr;
+#[cfg(feature = "relaunch")]
 pub mod run;
 #[cfg(feature = "relaunch")]
 pub mod watch;

@@ -5,7 +5,7 @@
 //! JSON shows all fields.
 
 use std::fmt::{Debug, Write as _};
-use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -14,13 +14,14 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::config::LogFormat;
 use crate::error::Error;
+use crate::patient_stderr::PatientStderr;
 use crate::text;
 use crate::time;
 
 /// Writes every event of this process to standard error from now on.
 pub fn to_stderr(format: LogFormat) {
     // If a program has set a subscriber already, that one stays.
-    let _ = tracing::subscriber::set_global_default(StderrLog { format });
+    let _ = tracing::subscriber::set_global_default(StderrLog { format, stderr: Mutex::default() });
 }
 
 /// Logs an error with its hint.
@@ -31,6 +32,17 @@ pub fn error(error: &Error) {
 #[derive(Debug)]
 struct StderrLog {
     format: LogFormat,
+    stderr: Mutex<PatientStderr>,
+}
+
+impl StderrLog {
+    fn line(&self, fields: Fields, level: Level) -> String {
+        let at = time::rfc3339(time::now());
+        match self.format {
+            LogFormat::Text => fields.text(&at, level),
+            LogFormat::Json => fields.json(at, level),
+        }
+    }
 }
 
 impl Subscriber for StderrLog {
@@ -41,14 +53,9 @@ impl Subscriber for StderrLog {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let at = time::rfc3339(time::now());
-        let line = match self.format {
-            LogFormat::Text => fields.text(&at, *event.metadata().level()),
-            LogFormat::Json => fields.json(at, *event.metadata().level()),
-        };
-        #[allow(clippy::disallowed_methods, reason = "the lines are filtered")]
-        // A closed standard error cannot be reported anywhere.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let line = self.line(fields, *event.metadata().level());
+        let lost = |lost| self.line(Fields::of_lost_lines(lost), Level::WARN);
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).write(&line, lost);
     }
 
     // Spans are not used.
@@ -69,6 +76,11 @@ impl Subscriber for StderrLog {
 struct Fields(Map<String, Value>);
 
 impl Fields {
+    fn of_lost_lines(lost: u64) -> Self {
+        let message = format!("{lost} lines of this log are lost: what reads it, or its disk, took no more");
+        Self(Map::from_iter([("message".to_owned(), message.into()), ("event".to_owned(), "log_lost".into())]))
+    }
+
     fn take(&mut self, name: &str) -> Option<String> {
         match self.0.remove(name)? {
             Value::String(text) => Some(text),

@@ -9,6 +9,10 @@ use crate::error::{Error, Result};
 /// A point in time, in UTC.
 pub type Time = DateTime<Utc>;
 
+/// How far the clock of a file server may be ahead of this machine's. A file that is dated further ahead was written before the clock was
+/// set back.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
 /// The current time, to the millisecond: documents keep no more.
 #[must_use]
 pub fn now() -> Time {

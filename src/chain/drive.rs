@@ -13,7 +13,8 @@ use crate::run::supervise::detach;
 /// Starts every run at or below a workflow that can start: wake-ups of parents, answered rounds, rounds without a supervisor.
 pub fn drive(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<()> {
     for workflow in lineage::members(mailbox, root)? {
-        let mut runs = wake::after_change(mailbox, config, &workflow)?;
+        let mut runs = Vec::new();
+        wake::after_change(mailbox, config, &workflow, |run| runs.push(run))?;
         if disk::exists(mailbox.document(Folder::Answered, &workflow))
             && let ClaimAttempt::Claimed(claim) = claim::claim(mailbox, &workflow, By::Supervisor(config))?
         {

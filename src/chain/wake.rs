@@ -18,34 +18,25 @@ use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, quarantined_round, round, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
-use crate::{log, time};
+use crate::time;
 
 /// Something happened to a workflow. If it has ended, this notes that in its parents' awaits and wakes every parent that can be
-/// woken. The workflow itself is woken if its own children have ended. Returns the attempts to launch.
-pub fn after_change(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
+/// woken. The workflow itself is woken if its own children have ended. Calls `woken` with each attempt to launch. A parent whose lock
+/// another process keeps holds up no other one; the error comes at the end.
+pub fn after_change(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, mut woken: impl FnMut(Run)) -> Result<()> {
+    let mut result = Ok(());
     for parent in awaits::of_child(mailbox, workflow)? {
-        note_end(mailbox, &parent, workflow)?;
-        runs.extend(wake(mailbox, config, &parent)?);
-    }
-    runs.extend(note_ends_and_wake(mailbox, config, workflow)?);
-    Ok(runs)
-}
-
-/// [`after_change`] for every parent that has an await, or the left-overs of one. An await that cannot be read holds up only its
-/// own parent.
-pub fn all_parents(mailbox: &Mailbox, config: &Config) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
-    for parent in awaits::folders(mailbox)? {
-        match note_ends_and_wake(mailbox, config, &parent) {
-            Ok(run) => runs.extend(run),
-            Err(e) => log::error(&e),
+        match note_end(mailbox, &parent, workflow).and_then(|()| wake(mailbox, config, &parent)) {
+            Ok(run) => run.into_iter().for_each(&mut woken),
+            Err(e) => result = result.and(Err(e)),
         }
     }
-    Ok(runs)
+    note_ends_and_wake(mailbox, config, workflow)?.into_iter().for_each(woken);
+    result
 }
 
-fn note_ends_and_wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
+/// [`after_change`] for a parent that has an await, or the left-overs of one. Returns the attempt to launch.
+pub fn note_ends_and_wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Option<Run>> {
     for wait in awaits::of_parent(mailbox, parent)? {
         note_end(mailbox, parent, &wait.typed.child)?;
     }

@@ -38,18 +38,17 @@ pub fn cancel(mailbox: &Mailbox, root: &WorkflowId, by: &str, why: Option<&str>)
 ///
 /// # Errors
 /// [`Error::NotFound`] where no run was stopped. `stop_one` reports a workflow without a live run as [`Error::NotFound`] or
-/// [`Error::Conflict`], and one that does not end in time as [`Error::Waiting`], which is returned after the walk. Any other error
-/// ends the walk.
+/// [`Error::Conflict`], one that does not end in time as [`Error::Waiting`], and one whose lock another process keeps as
+/// [`Error::Held`]; the last two are returned after the walk. Any other error ends the walk.
 pub fn stop(mailbox: &Mailbox, root: &WorkflowId, mut stop_one: impl FnMut(&WorkflowId) -> Result<()>) -> Result<()> {
     let members = lineage::members(mailbox, root)?;
-    ignore_stopped_children(mailbox, &members)?;
-    let (mut stopped, mut hanging) = (0, None);
+    let (mut stopped, mut hanging) = (0, ignore_stopped_children(mailbox, &members)?);
     // Parents first: a parent that is stopped starts no more children.
     for member in &members {
         match stop_one(member) {
             Ok(()) => stopped += 1,
             Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
-            Err(e @ Error::Waiting { .. }) => hanging = Some(e),
+            Err(e @ (Error::Waiting { .. } | Error::Held { .. })) => hanging = Some(e),
             Err(e) => return Err(e),
         }
     }
@@ -63,13 +62,21 @@ pub fn stop(mailbox: &Mailbox, root: &WorkflowId, mut stop_one: impl FnMut(&Work
 }
 
 /// Sets `patient` in every await of these parents: a child that is stopped has not ended, and its parent goes on waiting.
-fn ignore_stopped_children(mailbox: &Mailbox, parents: &[WorkflowId]) -> Result<()> {
+/// A parent whose lock another process keeps is left out, and returned as an error.
+fn ignore_stopped_children(mailbox: &Mailbox, parents: &[WorkflowId]) -> Result<Option<Error>> {
+    let mut held = None;
     for parent in parents {
-        let lock = mailbox.lock(parent)?;
+        let lock = match mailbox.lock(parent) {
+            Err(e) if e.is_held() => {
+                held = Some(e);
+                continue;
+            }
+            other => other?,
+        };
         for mut wait in awaits::of_parent(mailbox, parent)? {
             wait.typed.patient = true;
             awaits::write(mailbox, &lock, wait)?;
         }
     }
-    Ok(())
+    Ok(held)
 }

@@ -11,12 +11,10 @@ use rustix::fs::OFlags;
 
 use crate::disk::lock_holder::lock_holder;
 use crate::disk::look::metadata;
+use crate::disk::patience::Patience;
 use crate::disk::root::open_with;
 use crate::disk::unsynced::open_append;
 use crate::error::{Error, IoContext, Result};
-
-/// How long a program waits for a lock that another process holds for a short time.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A held `flock`. It is released when it is dropped or its process ends; the file stays.
 #[derive(Debug)]
@@ -27,14 +25,33 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Waits for the lock, [`LOCK_PATIENCE`] at most.
+    /// Waits for the lock as a command does.
+    ///
+    /// # Errors
+    /// [`Error::Held`] if another process keeps it.
     pub fn acquire(path: &Path) -> Result<Self> {
-        retry(LOCK_PATIENCE, || Self::try_acquire(path))?.ok_or_else(|| stayed_locked(path))
+        Self::acquire_with(path, &Patience::default())
+    }
+
+    /// [`acquire`](Self::acquire) with another patience.
+    pub fn acquire_with(path: &Path, patience: &Patience) -> Result<Self> {
+        Self::wait(path, patience, FileExt::try_lock_exclusive)
     }
 
     /// [`acquire`](Self::acquire) of a lock that several processes may hold at once.
     pub fn acquire_shared(path: &Path) -> Result<Self> {
-        retry(LOCK_PATIENCE, || Self::lock_with(path, FileExt::try_lock_shared))?.ok_or_else(|| stayed_locked(path))
+        Self::wait(path, &Patience::default(), FileExt::try_lock_shared)
+    }
+
+    fn wait(path: &Path, patience: &Patience, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Self> {
+        let limit = patience.limit(path);
+        if let Some(lock) = retry(limit, || Self::lock_with(path, &try_lock))? {
+            patience.was_free(path);
+            return Ok(lock);
+        }
+        let error = stayed_locked(path, limit);
+        patience.was_held(path, &error);
+        Err(error)
     }
 
     /// Takes the lock; `None` if another process holds it.
@@ -116,18 +133,24 @@ fn retry<T>(limit: Duration, attempt: impl Fn() -> Result<Option<T>>) -> Result<
     }
 }
 
-fn stayed_locked(path: &Path) -> Error {
-    let (shown, patience) = (path.display(), crate::time::human(LOCK_PATIENCE));
-    let Some(holder) = lock_holder(path) else {
+/// A lock for which nobody waited is known to be held: its holder is not looked up again, which reads all of `/proc`.
+fn stayed_locked(path: &Path, limit: Duration) -> Error {
+    let shown = path.display();
+    let holder = if limit.is_zero() { None } else { lock_holder(path) };
+    let Some(holder) = holder else {
         let hint = format!("see who holds it with: fuser {}", crate::text::shell_quote(&shown.to_string()));
-        return Error::failed(format!("{shown} stayed locked for {patience}"), hint);
+        return Error::Held { message: format!("{shown} stayed locked for {}", human(limit)), hint };
     };
     let pid = holder.pid;
     let hint = match holder.is_stopped {
         true => format!("continue it with: kill -CONT {pid}, or end it with: kill -KILL {pid}, and repeat the command"),
         false => format!("repeat the command; if that process hangs, end it with: kill -KILL {pid}"),
     };
-    Error::failed(format!("{shown} stayed locked for {patience} by {holder}"), hint)
+    Error::Held { message: format!("{shown} stayed locked for {} by {holder}", human(limit)), hint }
+}
+
+fn human(limit: Duration) -> String {
+    if limit < Duration::from_secs(1) { format!("{} ms", limit.as_millis()) } else { crate::time::human(limit) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //!
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
-//! - `folder`: make and open folders. `trust`: who may write to them. `lock`, `lock_holder`: `flock`, and who holds it. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//! - `folder`: make and open folders. `trust`: who may write to them. `lock`, `lock_holder`, `patience`: `flock`, who holds it, and how long to wait for it. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
 //! - `root`: an opened mailbox, below which no link is followed. `place`: a name in an opened folder, and the system calls on it. `look`: what
 //!   lies there.
 //!
@@ -31,6 +31,7 @@ mod folder;
 mod lock;
 mod lock_holder;
 mod look;
+mod patience;
 mod place;
 mod read;
 mod remove;
@@ -43,9 +44,10 @@ mod unsynced;
 mod write;
 
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
-pub use lock::{LOCK_PATIENCE, Lock};
+pub use lock::Lock;
 pub use lock_holder::{LockHolder, lock_holder};
 pub use look::{Entry, entries, exists, metadata};
+pub use patience::Patience;
 pub use read::{is_regular, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};

@@ -35,13 +35,34 @@ pub fn untouch(path: &Path) -> Result<()> {
 
 /// Appends one line in one write. Returns the size of the file in bytes.
 pub fn append(path: &Path, line: &[u8]) -> Result<u64> {
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
-    let mut file = open_with(path, flags, 0o600).io("append to", path)?;
+    let mut file = regular(path, OFlags::WRONLY).io("append to", path)?;
     file.write_all(line).io("append to", path)?;
     Ok(file.metadata().map_or(0, |m| m.len()))
 }
 
 /// Opens a file for reading and appending; a new file gets mode 0600.
 pub fn open_append(path: &Path) -> Result<File> {
-    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, 0o600).io("open", path)
+    regular(path, OFlags::RDWR).io("open", path)
+}
+
+/// Opens a regular file to append. A named pipe in its place is refused: once it is full, a write to it would wait for ever.
+fn regular(path: &Path, access: OFlags) -> io::Result<File> {
+    let file = open_with(path, access | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0o600)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    #[test]
+    fn a_named_pipe_in_place_of_a_log_is_refused_whether_somebody_reads_it_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("audit.jsonl");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert!(append(&pipe, b"{}\n").is_err() && open_append(&pipe).is_err());
+        let _reader = File::options().read(true).write(true).open(&pipe).unwrap();
+        assert!(append(&pipe, b"{}\n").is_err() && open_append(&pipe).is_err());
+    }
 }

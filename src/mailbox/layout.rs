@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{self, Lock, Subfolders};
+use crate::disk::{self, Lock, Patience, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 
@@ -81,6 +81,7 @@ impl Folder {
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     root: Arc<disk::Root>,
+    patience: Patience,
 }
 
 impl Mailbox {
@@ -99,7 +100,7 @@ impl Mailbox {
     /// the mailbox is to be mounted.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         check_path(root.as_ref())?;
-        let mailbox = Self { root: disk::Root::open(root.as_ref())? };
+        let mailbox = Self { root: disk::Root::open(root.as_ref())?, patience: Patience::default() };
         match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
@@ -130,12 +131,24 @@ impl Mailbox {
             }
             other => other?,
         };
-        let mailbox = Self { root };
+        let mailbox = Self { root, patience: Patience::default() };
         if mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? != Subfolders::All {
             mailbox.complete()?;
         }
         mailbox.make_durable()?;
         Ok(mailbox)
+    }
+
+    /// This mailbox for a service: a lock that another process keeps is [`Error::Held`] soon.
+    #[must_use]
+    pub fn for_a_service(self) -> Self {
+        Self { patience: Patience::of_a_service(), ..self }
+    }
+
+    /// How long to wait for a lock of this mailbox.
+    #[must_use]
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// Makes the folders that are missing, because another program made the mailbox with fewer.
@@ -235,7 +248,7 @@ impl Mailbox {
     /// Takes the lock under which every transition of `workflow` happens. Workflows share 256 lock files (stripes), because lock files
     /// are never deleted. Therefore a process must never hold two of these locks at once.
     pub fn lock(&self, workflow: &WorkflowId) -> Result<WorkflowLock> {
-        Ok(WorkflowLock { _lock: Lock::acquire(&self.stripe(workflow))?, workflow: workflow.clone() })
+        Ok(WorkflowLock { _lock: Lock::acquire_with(&self.stripe(workflow), &self.patience)?, workflow: workflow.clone() })
     }
 
     /// Whether another process holds the lock of a workflow, or of one with the same stripe.

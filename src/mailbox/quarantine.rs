@@ -24,7 +24,11 @@ pub(super) fn grace_left(path: &Path) -> Option<Duration> {
     // ctime: the last change of any kind, renames included.
     let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
     let changed = u64::try_from(meta.ctime()).map_or(SystemTime::UNIX_EPOCH, |s| SystemTime::UNIX_EPOCH + Duration::new(s, nanos));
-    GRACE.checked_sub(changed.elapsed().unwrap_or_default()).filter(|left| !left.is_zero())
+    match changed.elapsed() {
+        Ok(age) => GRACE.checked_sub(age).filter(|left| !left.is_zero()),
+        // The clock was set back, or the clock of a file server is ahead.
+        Err(ahead) => (ahead.duration() <= time::CLOCK_SKEW).then_some(GRACE),
+    }
 }
 
 /// The longest `.reason`, in bytes.

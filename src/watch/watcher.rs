@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::disk::file_events::Hints;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
+use crate::log;
 use crate::mailbox::timers::Timer;
 use crate::mailbox::{Mailbox, presence};
 use crate::run::attempt::record::Run;
@@ -25,6 +26,8 @@ use crate::watch::report::notifier::Notifier;
 const LOOK_AROUND_EVERY: Duration = Duration::from_secs(60);
 /// The pause after which an operation that failed is tried again.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(10);
+/// The pause after which a lock that another process keeps is tried again.
+const RETRY_HELD_AFTER: Duration = Duration::from_secs(1);
 
 /// A question file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,14 @@ pub(super) struct KnownQuestion {
     pub(super) round: u64,
     /// The hash of the file's inode, size and modification time.
     pub(super) stamp: u64,
+}
+
+/// The starts of one attempt's supervisor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Starts {
+    pub(super) attempt: u32,
+    pub(super) count: u32,
+    pub(super) last: Instant,
 }
 
 /// A watcher on one mailbox.
@@ -51,6 +62,8 @@ pub struct Watcher<'a> {
     pub(super) ready: VecDeque<Run>,
     /// Rounds whose run is live.
     pub(super) live: HashSet<RoundId>,
+    /// How often a supervisor was started for an attempt that is still not under way, and when last.
+    pub(super) starts: HashMap<RoundId, Starts>,
     /// Rounds for which a thread ends the processes of an earlier attempt.
     pub(super) recovering: HashSet<RoundId>,
     /// Answered workflows that wait for the end of another workflow's run.
@@ -88,6 +101,7 @@ impl<'a> Watcher<'a> {
         messages: &'a Receiver<WatchMessage>,
         sender: Sender<WatchMessage>,
     ) -> Result<Self> {
+        let mailbox = mailbox.for_a_service();
         let hints = if options.poll.is_none() { Some(watch_folders(&mailbox, sender.clone())?) } else { None };
         let presence = presence::announce(&mailbox)?;
         let look_around_every = options.poll.unwrap_or(LOOK_AROUND_EVERY);
@@ -107,6 +121,7 @@ impl<'a> Watcher<'a> {
             queue: Queue::default(),
             ready: VecDeque::new(),
             live: HashSet::new(),
+            starts: HashMap::new(),
             recovering: HashSet::new(),
             waiting_for_run: Vec::new(),
             timers: BTreeSet::new(),
@@ -124,6 +139,15 @@ impl<'a> Watcher<'a> {
     pub(super) fn look_later(&mut self, path: PathBuf, wait: Duration) {
         self.look_again_at.insert(path, Instant::now() + wait);
     }
+}
+
+/// Logs an error, and returns the pause after which to try again. A lock that another process keeps was logged when it was first met.
+pub(super) fn pause_after(error: &Error) -> Duration {
+    if error.is_held() {
+        return RETRY_HELD_AFTER;
+    }
+    log::error(error);
+    RETRY_AFTER
 }
 
 /// Sends a message for every file event in the mailbox that matters to a watcher.

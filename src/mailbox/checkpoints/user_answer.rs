@@ -4,6 +4,7 @@
 //! both of those that exist, together with `user_answer_to`, the round that it answers.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::{read_question, round};
+use crate::time;
 
 /// The effect of [`write()`].
 #[derive(Debug, Default)]
@@ -84,7 +86,10 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
         let Some(value) = value.filter(|v| !v.is_blank()) else { continue };
         // `mv` keeps the question's modification time, so an answer to this question is younger. A checkpoint with the same time
         // may hold the answer of an earlier round: asking the human again is better than inventing a decision.
-        let is_younger = || read_question::modified(&candidate) > read_question::modified(path);
+        // A checkpoint from before the clock was set back is dated ahead of every question: its date says nothing.
+        let latest = SystemTime::now() + time::CLOCK_SKEW;
+        let (asked, changed) = (read_question::modified(path), read_question::modified(&candidate));
+        let is_younger = || changed > asked && (changed <= latest || asked > latest);
         let of_this_round = match document.typed.user_answer_to {
             Some(id) if id == round.question => true,
             // askbox's note of an earlier round. A person who does not know the field has written another answer over it.

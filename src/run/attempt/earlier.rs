@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Run, State};
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// The attempts of a round before a certain one, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct EarlierAttempts {
     pub counted: u32,
     /// How many of the last attempts were throttled in a row.
     pub throttled: u32,
-    /// When the first of those ended.
+    /// When the first of those ended. A date ahead of now, from before the clock was set back, is none.
     pub throttled_since: Option<Time>,
     /// The signatures of the last failures, the newest first, up to the first that was not the agent's.
     signatures: Vec<String>,
@@ -37,6 +37,7 @@ impl EarlierAttempts {
     /// Counts these attempts, the newest first.
     #[must_use]
     pub fn of(newest_first: &[Run]) -> Self {
+        let now = time::now();
         let class = |run: &Run| run.failure.as_ref().map(|f| f.class);
         let is_throttled = |run: &&Run| run.state == State::Failed && class(run).is_some_and(Class::waits);
         let throttled = || newest_first.iter().take_while(is_throttled);
@@ -46,7 +47,7 @@ impl EarlierAttempts {
         Self {
             counted: u32::try_from(others().count()).unwrap_or(u32::MAX),
             throttled: u32::try_from(throttled().count()).unwrap_or(u32::MAX),
-            throttled_since: throttled().last().and_then(|r| r.ended_at),
+            throttled_since: throttled().filter_map(|r| r.ended_at).filter(|at| *at <= now).last(),
             signatures: others().map_while(signature).collect(),
         }
     }
@@ -55,5 +56,32 @@ impl EarlierAttempts {
     #[must_use]
     pub fn same(&self, signature: &str) -> u32 {
         u32::try_from(self.signatures.iter().take_while(|s| *s == signature).count()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::run::attempt::failure::Failure;
+    use crate::run::task::{self, Task};
+    use chrono::TimeDelta;
+
+    #[test]
+    fn the_first_throttled_attempt_is_not_one_that_a_clock_ahead_has_dated() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let begun = task::begin(&mailbox, &Config::default(), Task::new("w".parse().unwrap(), "do it")).unwrap();
+        let (now, hour) = (time::now(), TimeDelta::hours(1));
+        let throttled = |ended_at: Time| Run {
+            state: State::Failed,
+            ended_at: Some(ended_at),
+            failure: Some(Failure::new(Class::Throttled, "529")),
+            ..begun.clone()
+        };
+        let since = |dates: &[Time]| EarlierAttempts::of(&dates.iter().copied().map(throttled).collect::<Vec<_>>()).throttled_since;
+        assert_eq!(since(&[now - hour, now - hour * 2]), Some(now - hour * 2));
+        assert_eq!(since(&[now - hour, now + hour * 100_000]), Some(now - hour));
+        assert_eq!(since(&[now + hour]), None);
     }
 }

@@ -39,7 +39,8 @@ pub enum Ending {
         /// How long the API asked to wait.
         wait: Option<Duration>,
     },
-    /// All that is left of the day's budget is reserved for other runs. It waits for them; the attempt does not count.
+    /// All that is left of the day's budget is reserved for other runs, or another process keeps a lock. It waits; the attempt does not
+    /// count.
     Held {
         /// The reason.
         why: String,
@@ -112,7 +113,11 @@ impl Ending {
     #[must_use]
     pub fn of_trouble(error: &Error) -> Self {
         let why = error.to_string();
-        if error.is_shortage() { Self::Short { why } } else { Self::Failed { why } }
+        match error {
+            e if e.is_shortage() => Self::Short { why },
+            e if e.is_held() => Self::Held { why },
+            _ => Self::Failed { why },
+        }
     }
 
     /// For a throttled attempt: wait at least this long, as the agent's stream said.

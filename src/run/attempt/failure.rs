@@ -17,7 +17,7 @@ const MAX_SIGNATURE: usize = 200;
 pub enum Class {
     /// The API is overloaded, limits the rate, or cannot be reached. Waiting mends it; the attempt does not count.
     Throttled,
-    /// All that is left of the day's budget is reserved for other runs. Waiting mends it; the attempt does not count.
+    /// All that is left of the day's budget is reserved for other runs, or another process kept a lock. Waiting mends it; the attempt does not count.
     Held,
     /// The machine was short of processes, descriptors or memory, so no agent was launched. Waiting mends it; the attempt does not count.
     Shortage,

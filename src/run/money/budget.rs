@@ -100,8 +100,8 @@ impl Allowance {
         }
         let tree = Tree::of(mailbox, workflow)?;
         let tightest = if cost > 0.0 { Some(Limit { key: TREE_COST, limit: cost, left: cost - tree.cost(mailbox)? }) } else { None };
-        let time =
-            if time.is_zero() { None } else { Some(Limit { key: TREE_TIME, limit: time, left: time.saturating_sub(tree.time(mailbox)?) }) };
+        let used = || tree.time(mailbox, config.limits.run_time.0);
+        let time = if time.is_zero() { None } else { Some(Limit { key: TREE_TIME, limit: time, left: time.saturating_sub(used()?) }) };
         Ok(Self { tightest, time, held: false })
     }
 

@@ -33,8 +33,8 @@ impl Tree {
         self.members.iter().try_fold(0.0, |sum, member| Ok(sum + costs::of_workflow(mailbox, member)?))
     }
 
-    /// The time that the tree has been at work.
-    pub fn time(&self, mailbox: &Mailbox) -> Result<Duration> {
+    /// The time that the tree has been at work. No run counts for more than `longest`: a span beyond that is a clock that was set forward.
+    pub fn time(&self, mailbox: &Mailbox, longest: Duration) -> Result<Duration> {
         let now = time::now();
         let mut spans = Vec::new();
         for member in &self.members {
@@ -47,7 +47,7 @@ impl Tree {
                 }
             }
         }
-        Ok(union(spans))
+        Ok(union(spans.into_iter().map(|span| cut(span, longest)).collect()))
     }
 }
 
@@ -59,6 +59,10 @@ fn span(mailbox: &Mailbox, run: &Run, now: Time) -> Result<Option<(Time, Time)>>
     }
     let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
     Ok(last_event.into_iter().chain(run.ended_at).min().map(|end| (begin, end)))
+}
+
+fn cut((begin, end): (Time, Time), longest: Duration) -> (Time, Time) {
+    (begin, end.min(begin.checked_add_signed(chrono::TimeDelta::from_std(longest).unwrap_or_default()).unwrap_or(end)))
 }
 
 /// The time that at least one of the spans covers.
@@ -85,5 +89,13 @@ mod tests {
         assert_eq!(spans(&[(0, 10), (2, 14), (100_000, 100_005), (100_003, 100_004)]), 19);
         // A span of negative length, because the clock was set back.
         assert_eq!(spans(&[(50, 40), (0, 3)]), 3);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_forward_during_a_run_counts_as_no_more_than_the_longest_run() {
+        let at = |s: i64| Time::from_timestamp(1_700_000_000 + s, 0).unwrap();
+        let hour = Duration::from_secs(3600);
+        assert_eq!(cut((at(0), at(10)), hour), (at(0), at(10)));
+        assert_eq!(cut((at(0), at(315_360_000)), hour), (at(0), at(3600)));
     }
 }

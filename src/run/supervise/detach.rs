@@ -1,7 +1,9 @@
 //! Starting a supervisor as a process of its own, which outlives the process that starts it.
 
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::disk;
 use crate::error::{Error, Result};
@@ -12,6 +14,9 @@ use crate::run::process::{programs, run_processes};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
+
+/// How long the process that detaches a supervisor may take.
+const HELPER_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The file for the supervisor's own errors and panics. It exists only if there were any.
 #[must_use]
@@ -45,8 +50,8 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
 /// Starts the supervisor of an attempt, detached: it goes on whatever happens to the calling process, its session and its run. A process in
 /// between makes it an orphan, so that a search from parents to children does not find it.
 pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
-    let status = command(mailbox, run)?.arg("--detach").status().map_err(failed)?;
-    if !status.success() {
+    let mut helper = command(mailbox, run)?.arg("--detach").spawn().map_err(failed)?;
+    if !wait(&mut helper).map_err(failed)?.is_some_and(|status| status.success()) {
         return Err(Error::failed(
             format!("no supervisor could be started for {}", run.round()),
             format!("a watcher starts one by itself; see {}", log(mailbox, &run.round(), run.attempt).display()),
@@ -55,9 +60,23 @@ pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Waits for the process in between, which ends at once unless a signal stops it. `None` if it was ended after [`HELPER_PATIENCE`].
+fn wait(helper: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + HELPER_PATIENCE;
+    let mut pause = Duration::from_micros(200);
+    while Instant::now() < deadline {
+        if let Some(status) = helper.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+    helper.kill().and_then(|()| helper.wait()).map(|_| None)
+}
+
 /// The error for a supervisor that cannot be started.
 #[must_use]
-pub fn failed(error: std::io::Error) -> Error {
+pub fn failed(error: io::Error) -> Error {
     let error = Error::Io { action: "start", path: "a supervisor".into(), source: error };
     if error.is_shortage() {
         return error;

@@ -97,7 +97,7 @@ fn finish(mailbox: &Mailbox, config: &Config, run: &Run, ending: &Ending, log: &
     let mut pause = Duration::from_millis(50);
     loop {
         match ending::finish(mailbox, config, run.clone(), ending) {
-            Err(e @ Error::Io { .. }) if Instant::now() + pause < deadline => {
+            Err(e @ (Error::Io { .. } | Error::Held { .. })) if Instant::now() + pause < deadline => {
                 log.note(format!("the ending cannot be recorded yet: {e}"));
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_secs(10));

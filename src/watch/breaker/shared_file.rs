@@ -66,7 +66,7 @@ impl SharedBreaker {
 
     /// Changes the breaker under its lock. Returns what `change` returns.
     pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
-        let lock = Lock::acquire(&self.mailbox.lock_file("breaker"));
+        let lock = Lock::acquire_with(&self.mailbox.lock_file("breaker"), self.mailbox.patience());
         let mut breaker = self.read().clone();
         let result = change(&mut breaker);
         if breaker != self.last || self.unsaved {
@@ -75,8 +75,8 @@ impl SharedBreaker {
                 let file = Document::new(breaker.clone()).and_then(|document| document.to_file()).map_err(|e| e.to_string())?;
                 disk::replace(&path(&self.mailbox), &file).map_err(|e| e.to_string())
             });
-            self.unsaved = written.is_err();
-            if let Err(e) = written {
+            let was_unsaved = std::mem::replace(&mut self.unsaved, written.is_err());
+            if let Some(e) = written.err().filter(|_| !was_unsaved) {
                 tracing::error!("breaker.json cannot be written, and other watchers do not know of this: {e}");
             }
             self.last = breaker;

@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::{Folder, Mailbox, awaits, read_question};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
+use crate::time;
 use crate::watch::breaker::gate::Verdict;
-use crate::watch::watcher::{RETRY_AFTER, Watcher};
-use crate::{log, time};
+use crate::watch::watcher::{Watcher, pause_after};
 
 /// How often to look again at an answer that `ask-post --wait` is about to take.
 const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
@@ -74,9 +74,9 @@ impl Watcher<'_> {
             Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(*claim),
             Ok(ClaimAttempt::Refused(refusal)) => refusal,
             Err(e) => {
-                log::error(&e);
+                let pause = pause_after(&e);
                 if !matches!(e, Error::Conflict { .. }) {
-                    self.look_later(answered, RETRY_AFTER);
+                    self.look_later(answered, pause);
                 }
                 return;
             }

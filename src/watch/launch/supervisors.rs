@@ -1,5 +1,7 @@
 //! Starting supervisor processes, and noticing their end.
 
+use std::time::{Duration, Instant};
+
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
@@ -9,8 +11,12 @@ use crate::run::claim::{Claim, Taken};
 use crate::run::supervise::detach;
 use crate::thread::Waiting;
 use crate::watch::messages::WatchMessage;
-use crate::watch::watcher::{RETRY_AFTER, Watcher};
+use crate::watch::watcher::{RETRY_AFTER, Starts, Watcher};
 use crate::{log, thread};
+
+/// The pause after a supervisor ended before it owned its attempt, such as for a record that it cannot read.
+const RESTART_AFTER: Duration = Duration::from_secs(3);
+const LONGEST_RESTART: Duration = Duration::from_secs(600);
 
 impl Watcher<'_> {
     /// Starts the supervisor of an attempt, as a process that outlives the watcher.
@@ -60,6 +66,7 @@ impl Watcher<'_> {
             Ok(()) => {
                 let (attempt, session) = (run.attempt, run.session_id);
                 tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
+                self.count_start(&round, attempt);
                 self.live.insert(round);
             }
             Err(e) => {
@@ -68,6 +75,19 @@ impl Watcher<'_> {
                 self.look_later(self.mailbox.round(Folder::Running, &round), RETRY_AFTER);
             }
         }
+    }
+
+    fn count_start(&mut self, round: &RoundId, attempt: u32) {
+        let earlier = self.starts.get(round).filter(|starts| starts.attempt == attempt).map_or(0, |starts| starts.count);
+        self.starts.insert(round.clone(), Starts { attempt, count: earlier + 1, last: Instant::now() });
+    }
+
+    /// How long to wait before the supervisor of this attempt is started once more: each that ended before it owned the attempt doubles
+    /// the pause.
+    pub(super) fn pause_before_restart(&self, run: &Run) -> Duration {
+        let Some(starts) = self.starts.get(&run.round()).filter(|starts| starts.attempt == run.attempt) else { return Duration::ZERO };
+        let pause = RESTART_AFTER.saturating_mul(1 << (starts.count - 1).min(16)).min(LONGEST_RESTART);
+        pause.saturating_sub(starts.last.elapsed())
     }
 
     /// Waits, in a thread of its own, for the end of a run that another process supervises: its lock becomes free.

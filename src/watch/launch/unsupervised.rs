@@ -1,15 +1,18 @@
 //! Claimed rounds that have no supervisor. Where processes of an earlier attempt must be ended first, a thread of its own does that:
 //! a process that is stuck must not delay other launches.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Folder;
 use crate::mailbox::timers::{Due, Timer};
+use crate::run::attempt::record::Run;
 use crate::run::recovery::{self, Recovered};
+use crate::run::supervise::detach;
 use crate::watch::messages::WatchMessage;
-use crate::watch::watcher::{RETRY_AFTER, Watcher};
+use crate::watch::watcher::{RETRY_AFTER, Watcher, pause_after};
 use crate::{log, thread, time};
 
 /// A claim younger than this is left to the process that made it, which is about to launch it.
@@ -40,16 +43,29 @@ impl Watcher<'_> {
                 } else if time::is_near(run.claimed_at, CLAIM_GRACE) {
                     self.look_later(path, CLAIM_GRACE.saturating_sub(age));
                 } else {
-                    self.ready.push_back(*run);
+                    self.start_again(*run, path);
                 }
             }
             Ok(Recovered::Orphans) => self.end_orphans(round),
-            Ok(Recovered::Over) => {}
-            Err(e) => {
-                log::error(&e);
-                self.look_later(path, RETRY_AFTER);
+            // An answer to the workflow's next question may have waited for this.
+            Ok(Recovered::Over) => {
+                self.starts.remove(round);
+                self.enqueue(&round.workflow);
             }
+            Err(e) => self.look_later(path, pause_after(&e)),
         }
+    }
+
+    /// Nobody supervises this attempt. If supervisors of it ended before they owned it, the next one is started later and later.
+    fn start_again(&mut self, run: Run, path: PathBuf) {
+        let pause = self.pause_before_restart(&run);
+        if pause.is_zero() {
+            return self.ready.push_back(run);
+        }
+        let log = detach::log(&self.mailbox, &run.round(), run.attempt);
+        let (workflow, wait) = (&run.workflow_id, time::human(pause));
+        tracing::warn!(event = "restart", %workflow, "its supervisor ended at once; another one is started in {wait}: see {}", log.display());
+        self.look_later(path, pause);
     }
 
     fn end_orphans(&mut self, round: &RoundId) {

@@ -1,13 +1,15 @@
 //! Expiries, reminders and retries whose date has come. A timer file is only a hint; the question or run says what is really due.
 
+use std::time::Duration;
+
 use crate::error::Result;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::timers::{self, Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
 use crate::mailbox::{read_question, round};
+use crate::time;
 use crate::watch::report::notifier::News;
-use crate::watch::watcher::{RETRY_AFTER, Watcher};
-use crate::{log, time};
+use crate::watch::watcher::{RETRY_AFTER, Watcher, pause_after};
 
 impl Watcher<'_> {
     /// Handles every timer whose date has come, and removes its file.
@@ -25,14 +27,13 @@ impl Watcher<'_> {
                 }
             };
             if let Err(e) = done.and_then(|()| timer.disarm(&self.mailbox)) {
-                log::error(&e);
-                self.try_again_later(timer);
+                self.try_again(timer, pause_after(&e));
             }
         }
     }
 
-    fn try_again_later(&mut self, timer: Timer) {
-        self.timers.insert(Timer { at: time::now() + RETRY_AFTER, ..timer });
+    fn try_again(&mut self, timer: Timer, pause: Duration) {
+        self.timers.insert(Timer { at: time::now() + pause, ..timer });
     }
 
     fn expire(&mut self, timer: &Timer) -> Result<()> {
@@ -44,7 +45,7 @@ impl Watcher<'_> {
                 return Ok(());
             }
             Expiry::Later => {
-                self.try_again_later(timer.clone());
+                self.try_again(timer.clone(), RETRY_AFTER);
                 return Ok(());
             }
             Expiry::Kept => "overdue",

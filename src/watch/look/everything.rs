@@ -9,7 +9,7 @@ use crate::mailbox::timers::Timer;
 use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
-use crate::watch::watcher::Watcher;
+use crate::watch::watcher::{Watcher, pause_after};
 use crate::{disk, log, thread};
 
 /// Temporary files of killed writers are removed once they are this old.
@@ -21,9 +21,16 @@ impl Watcher<'_> {
     /// Completes the posts in `pending/` that a crash interrupted.
     pub(in crate::watch) fn complete_interrupted_posts(&mut self) {
         for name in list::hidden_names(&self.mailbox, Folder::Pending).unwrap_or_default() {
-            if let Err(e) = retire::roll_forward(&self.mailbox, &name) {
-                log::error(&e);
-            }
+            self.complete_interrupted_post(&name);
+        }
+    }
+
+    /// Completes one of them; `name` is a hidden name in `pending/`.
+    pub(in crate::watch) fn complete_interrupted_post(&mut self, name: &str) {
+        match retire::roll_forward(&self.mailbox, name) {
+            Err(e) if e.is_held() => self.look_later(self.mailbox.folder(Folder::Pending).join(name), pause_after(&e)),
+            Err(e) => log::error(&e),
+            Ok(()) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the watcher does about one path, depending on the folder that it lies in.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -50,7 +51,10 @@ impl Watcher<'_> {
         let due: Vec<PathBuf> = self.look_again_at.iter().filter(|(_, at)| **at <= now).map(|(p, _)| p.clone()).collect();
         for path in &due {
             self.look_again_at.remove(path);
-            self.look_at(path);
+            match path.file_name().and_then(OsStr::to_str).filter(|name| name.starts_with('.')) {
+                Some(hidden) => self.complete_interrupted_post(hidden),
+                None => self.look_at(path),
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::disk;
 use crate::mailbox::Folder;
 use crate::mailbox::transitions::intake::{self, Found};
 use crate::watch::report::notifier::News;
-use crate::watch::watcher::{KnownQuestion, Watcher};
+use crate::watch::watcher::{KnownQuestion, Watcher, pause_after};
 use crate::{log, text};
 
 impl Watcher<'_> {
@@ -44,6 +44,7 @@ impl Watcher<'_> {
             Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
             // `quarantine` has logged it.
             Ok(Found::Quarantined) => {}
+            Err(e) if e.is_held() => self.look_later(path, pause_after(&e)),
             Err(e) => log::error(&e),
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use inquire::{InquireError, Select, Text};
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::check_answer::Given;
@@ -67,7 +68,7 @@ pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
                         Ok(Reply::Quit) => return Ok(()),
                         Ok(_) => {}
                         // An error about one question does not end the inbox.
-                        Err(e) => program::complain(&e),
+                        Err(e) => program::complain(&disk::explain_missing(e)),
                     },
                 }
             }
