@@ -53,7 +53,7 @@ impl PatientStderr {
 
     fn can_write(&mut self) -> bool {
         let wait = if self.is_stuck { Duration::ZERO } else { WAIT };
-        let stderr = std::io::stderr();
+        let stderr = rustix::stdio::stderr();
         let mut fds = [PollFd::new(&stderr, PollFlags::OUT)];
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
         // If it cannot be asked, the write says what is wrong.
