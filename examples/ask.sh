@@ -362,6 +362,12 @@ field() {
   document="$document,$nl  \"$1\": $value"
 }
 
+posted() {
+  [ -n "$checkpoint" ] || [ -n "${ASKBOX_SESSION_ID:-}" ] ||
+    echo "warning: $id: there is no checkpoint, so the process that gets the answer will know only the question; save one: ask.sh save $id" >&2
+  echo "QUESTION_POSTED:$id"
+}
+
 post() {
   choose_id "$workflow"
   uuid=$(new_uuid)
@@ -418,7 +424,7 @@ post() {
       }
       [ -L "$box/audit.jsonl" ] || printf '{"at":"%s","event":"posted","workflow_id":"%s"%s}\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$id" \
         "${uuid:+,\"question_id\":\"$uuid\"}" 2>/dev/null >>"$box/audit.jsonl" || :
-      echo "QUESTION_POSTED:$id"
+      posted
       return
     fi
     if [ ! -e "$target" ] && [ ! -L "$target" ]; then
@@ -430,7 +436,7 @@ post() {
       die 5 "$target: file: is no regular file" "move it out of the way"
     fi
     if [ "$(content "$target")" = "$(content "$temporary")" ]; then
-      echo "QUESTION_POSTED:$id"
+      posted
       return
     fi
     die 4 "$id already asks another question" "wait for its answer, or withdraw it: ask-answer cancel $id"

@@ -6,12 +6,14 @@
 //! - `section`: the macro that defines a section, and the type of a key.
 //! - `relaunching`, `runners`, `limits`, `upkeep`: the sections.
 //! - `settings`: all sections together, the list of keys, and their defaults.
+//! - `prompt_template`: the operator's own first message, checked when it is read.
 //! - `load`, `parse`, `values`: find the file, read its text, check the values.
 //! - `template`: the file that `askbox init` writes.
 
 mod limits;
 mod load;
 mod parse;
+mod prompt_template;
 mod relaunching;
 mod runners;
 mod section;
@@ -23,6 +25,7 @@ mod values;
 pub use limits::{Chain, Limits};
 pub use load::{MAX_CONFIG, load, location};
 pub use parse::{Loaded, parse};
+pub use prompt_template::PromptTemplate;
 pub use relaunching::{Mode, Relaunch};
 pub use runners::{Runner, Runners};
 pub use section::{Key, Section};

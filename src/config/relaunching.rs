@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::prompt_template::PromptTemplate;
 use crate::config::section::section;
 use crate::time::Span;
 
@@ -51,9 +52,10 @@ section! {
         /// How long the queue is paused; more than zero. Then one run is tried. If it is delivered, the queue goes on. If it fails, the next
         /// pause is twice as long, up to eight times this value.
         breaker_pause: Span = Span(Duration::from_secs(5 * 60)),
-        /// The prompt for a new session that gets an answer. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` are replaced.
-        /// `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
-        prompt: String = String::new(),
+        /// The prompt for a new session that gets an answer. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` are replaced;
+        /// `{answer}` must be there, and another name in braces is an error. Braces around anything but a name of lower-case letters
+        /// stand for themselves. `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
+        prompt: PromptTemplate = PromptTemplate::default(),
         /// Folders that a run may use as its `CLAUDE_CONFIG_DIR`, beside the watcher's own. A question that names any other folder runs
         /// without it, and the log says so. Example: `["/home/ann/.claude-work"]`.
         config_dirs: Vec<PathBuf> = Vec::new(),

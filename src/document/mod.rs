@@ -107,6 +107,11 @@ impl<T> Document<T> {
         self.fields.0.get(name).map(|field| field.value.get())
     }
 
+    /// The names of all fields, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.0.keys().map(String::as_str)
+    }
+
     /// Sets one field of the document; `typed` does not change.
     pub fn set_field(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
         self.fields.set(name.to_owned(), Field { name: raw(&name)?, value: raw(value)? });

@@ -14,6 +14,7 @@ mod inbox;
 mod init;
 mod named_files;
 mod near_misses;
+mod questions;
 mod schema_is_current;
 mod service;
 mod small_programs;

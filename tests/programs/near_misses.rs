@@ -144,6 +144,24 @@ fn an_askers_default_is_read_like_an_answer_and_is_nobodys_own_words() {
     assert!(world.sh("relaunch prompt w").contains("the default that was set applies: keep (Keep both)\n"));
 }
 
+#[test]
+fn a_result_of_ask_user_question_is_checked_against_the_question() {
+    let world = World::new();
+    asks(&world, "w");
+    for result in [
+        json!({"answers": {"Another question?": "merge"}}),
+        json!({"answers": {"How?": "merge", "Another question?": "keep"}}),
+        json!({"answers": {}}),
+        json!({"answers": {"How?": "merge"}, "annotations": {"Another question?": {"notes": "soon"}}}),
+    ] {
+        std::fs::write(world.path("r.json"), result.to_string()).unwrap();
+        let words = refused(&world, 5, "ask-answer w --file r.json");
+        assert!(words.contains("ask-answer show w --format ask-user-question"), "{result}: {words}");
+    }
+    std::fs::write(world.path("r.json"), json!({"answers": {"How?": "merge"}}).to_string()).unwrap();
+    assert_eq!(world.sh("ask-answer w --file r.json"), "w: answered: merge");
+}
+
 /// A question as somebody moved it to `answered/`, older than everything else.
 fn moved_by_hand(world: &World, id: &str, answer: Option<&str>) {
     let mut document = json!({"workflow_id": id, "question": "How?", "options": {"merge": "Merge into one", "keep": "Keep both"}});

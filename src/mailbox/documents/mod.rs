@@ -7,6 +7,7 @@
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
+//! | [`check_draft`] | what a poster refuses although a reader takes it |
 //! | [`match_option`] | which option a person's words mean |
 //! | [`checkpoint`] | the checkpoint document |
 //! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |
@@ -16,6 +17,7 @@
 pub mod answer;
 pub mod awaited;
 pub mod check_answer;
+pub mod check_draft;
 pub mod check_question;
 pub mod checkpoint;
 pub mod closing;

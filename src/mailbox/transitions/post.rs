@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::kept_copy;
-use crate::mailbox::documents::check_question;
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
+use crate::mailbox::documents::{check_draft, check_question};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::transitions::{close, settle};
 use crate::mailbox::{children, read_question, round, timers};
@@ -108,8 +108,9 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
 
 /// Steps 1 and 2.
 fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
+    check_question::check(&document.typed)?;
+    check_draft::check(&document)?;
     let question = &mut document.typed;
-    check_question::check(question)?;
     refuse_used_id(mailbox, question)?;
     let round = RoundId { workflow: question.workflow_id.clone(), question: QuestionId::generate() };
     question.question_id = Some(round.question);

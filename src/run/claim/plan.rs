@@ -36,6 +36,17 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     })
 }
 
+/// Whether the process that gets the answer will know nothing but the question and the answer: it begins a new session, and there is
+/// no checkpoint.
+pub fn knows_nothing(mailbox: &Mailbox, config: &Config, question: &Question) -> Result<bool> {
+    if question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id)) {
+        return Ok(false);
+    }
+    let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
+    let (config_dir, _) = config_dir(config, question, known.as_ref());
+    Ok(matches!(begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
+}
+
 /// The record of a claimant that takes the answer itself and launches nothing. It says nothing about a launch: the claimant's folder and
 /// environment are not the operator's.
 #[must_use]

@@ -10,7 +10,7 @@ use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::answer_text;
 use crate::run::prompt::readable_files::{self, Checkpoint};
-use crate::run::prompt::templates::{FRESH, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
+use crate::run::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
 use crate::text::{one_line, shell_quote};
 
 /// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
@@ -31,10 +31,13 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     if let Content::Task { prompt, .. } = question.content() {
         return Ok(prompt.to_owned());
     }
-    let template = match (&run.begin, config.relaunch.prompt.as_str()) {
+    let template = match (&run.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
-        (Begin::Fresh, "") => FRESH,
-        (Begin::Fresh, own) => own,
+        (Begin::Fresh, Some(own)) => own,
+        (Begin::Fresh, None) => match readable_files::checkpoint(mailbox, question) {
+            Checkpoint::At(_) => FRESH,
+            Checkpoint::Unusable(..) | Checkpoint::None => FRESH_WITHOUT_CHECKPOINT,
+        },
     };
     let answer = match &question.answer {
         Some(answer) => answer_text::in_words(mailbox, question, answer, run)?,

@@ -12,6 +12,18 @@ state with `checkpoint save {workflow_id}`, ask with `ask-post -w {workflow_id} 
 you will be relaunched with the answer.
 ";
 
+/// The same where there is no checkpoint to read.
+pub const FRESH_WITHOUT_CHECKPOINT: &str = "\
+Resume workflow {workflow_id}. Checkpoint: {checkpoint}.
+Question that was asked: {question}
+{answer}
+Continue with next steps.
+
+What was done before the question is not on record: look at what is there before you repeat anything. If another decision is needed, save the \
+state with `checkpoint save {workflow_id}`, ask with `ask-post -w {workflow_id} \"QUESTION\" -o KEY=DESCRIPTION`, and end your turn: \
+you will be relaunched with the answer.
+";
+
 /// To a forked session that gets an answer. It knows its own question.
 pub const RESUMED: &str = "\
 The question of workflow {workflow_id} has its reply.

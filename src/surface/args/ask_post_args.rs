@@ -118,7 +118,7 @@ pub struct AskPost {
     /// Each question has its own workflow_id, and is posted or refused independently of the others. One line is printed for each,
     /// in order. The exit status is that of the first failure.
     #[arg(long, requires = "file", conflicts_with_all = [
-        "workflow", "checkpoint", "timeout", "default", "on_expiry", "remind_every", "priority", "context", "wait",
+        "question", "workflow", "checkpoint", "timeout", "default", "on_expiry", "remind_every", "priority", "context", "wait",
     ])]
     pub batch: bool,
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::document::Document;
 use crate::error::{Error, Result};
+use crate::id::WorkflowId;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::text::excerpt;
@@ -43,13 +44,15 @@ fn one(part: &Part, key: &str) -> Value {
     if options.len() == 1 {
         options.push(json!({"label": DECLINE, "description": "The agent is told that you do not answer this"}));
     }
-    let mut text = part.question.clone();
-    if part.options.0.len() > MAX_OPTIONS {
-        let more: Vec<_> = part.options.0[MAX_OPTIONS..].iter().map(|c| format!("{} ({})", c.key, c.description)).collect();
-        text.push_str(&format!("\nMore options, to be typed under Other: {}", more.join(", ")));
-    }
     let header: String = part.header.as_deref().unwrap_or(key).chars().take(12).collect();
-    json!({"question": text, "header": header, "multiSelect": multiple, "options": options})
+    json!({"question": shown(part), "header": header, "multiSelect": multiple, "options": options})
+}
+
+/// The text that the tool shows: the question's, with the options that do not fit beside the first ones.
+fn shown(part: &Part) -> String {
+    let more: Vec<_> = part.options.0.iter().skip(MAX_OPTIONS).map(|c| format!("{} ({})", c.key, c.description)).collect();
+    let more = if more.is_empty() { String::new() } else { format!("\nMore options, to be typed under Other: {}", more.join(", ")) };
+    format!("{}{more}", part.question)
 }
 
 fn option(choice: &crate::mailbox::documents::options::Choice, multiple: bool) -> Value {
@@ -61,6 +64,9 @@ fn option(choice: &crate::mailbox::documents::options::Choice, multiple: bool) -
 }
 
 /// The answer in the tool's result: `{"answers": {QUESTION: ANSWER}, "annotations": {QUESTION: {"notes": TEXT}}}`.
+///
+/// # Errors
+/// [`Error::Invalid`] if it answers another question, or answers one that was not asked.
 pub fn from_result(
     question: &Question,
     result: &Document<HashMap<String, Value>>,
@@ -68,50 +74,76 @@ pub fn from_result(
     by: &str,
     channel: &str,
 ) -> Result<Answer> {
-    let answers = Document::<Map<String, Value>>::parse(answers.as_bytes())?.typed;
-    let notes = result.typed.get("annotations").and_then(Value::as_object);
-    let note_of = |part: &Part| notes.and_then(|n| lookup(n, part, "")).and_then(|a| a.get("notes")).and_then(Value::as_str);
     let parts = question.parts();
+    let answers = Document::<Map<String, Value>>::parse(answers.as_bytes())?.typed;
+    let answers = by_part(question, &parts, "answers", &answers)?;
+    let no_notes = Map::new();
+    let notes = result.typed.get("annotations").and_then(Value::as_object).unwrap_or(&no_notes);
+    let notes = by_part(question, &parts, "annotations", notes)?;
+    let note_of = |n: usize| notes[n].and_then(|a| a.get("notes")).and_then(Value::as_str);
     let note: Vec<_> = parts
         .iter()
         .enumerate()
-        .filter_map(|(n, p)| note_of(p).map(|note| if question.is_batch() { format!("{}: {note}", p.key(n)) } else { note.to_owned() }))
+        .filter_map(|(n, p)| note_of(n).map(|note| if question.is_batch() { format!("{}: {note}", p.key(n)) } else { note.to_owned() }))
         .collect();
     let note = (!note.is_empty()).then(|| note.join("\n"));
-    if question.is_batch() {
-        let mut map = Map::new();
-        for (n, part) in parts.iter().enumerate() {
-            if let Some(given) = lookup(&answers, part, &part.key(n)) {
-                check_written(part, given)?;
-                map.insert(part.key(n), given.clone());
-            }
-        }
-        return Ok(Answer { note, ..Answer::value(AnswerValue::Batch(map), by, channel) });
+    let mut given = Map::new();
+    for (n, part) in parts.iter().enumerate() {
+        let Some(value) = answers[n] else {
+            let problem = format!("does not answer `{}`", excerpt(&part.question, 60));
+            return Err(Error::invalid("answers", problem, format!("send {}", whole_result(question))));
+        };
+        check_written(&question.workflow_id, part, value)?;
+        given.insert(part.key(n), value.clone());
     }
-    let part = &parts[0];
-    let given = lookup(&answers, part, "").or_else(|| answers.values().next().filter(|_| answers.len() == 1));
-    let given = given.ok_or_else(|| {
-        Error::invalid("answers", "does not contain this question", "send the result of: ask-answer show ID --format ask-user-question")
-    })?;
-    check_written(part, given)?;
-    if given == DECLINE && part.options.get(DECLINE).is_none() {
+    if question.is_batch() {
+        return Ok(Answer { note, ..Answer::value(AnswerValue::Batch(given), by, channel) });
+    }
+    let value = given.remove(&parts[0].key(0)).unwrap_or_default();
+    if value == DECLINE && parts[0].options.get(DECLINE).is_none() {
         return Ok(Answer::declined(note, by, channel));
     }
-    let value = AnswerValue::from_json(given.clone()).map_err(|e| Error::invalid("answers", e, "send text or a list"))?;
+    let value = AnswerValue::from_json(value).map_err(|e| Error::invalid("answers", e, "send text or a list"))?;
     Ok(Answer { note, ..Answer::value(value, by, channel) })
 }
 
-/// The tool's keys are the questions' texts, to which further options may have been added.
-fn lookup<'a>(map: &'a Map<String, Value>, part: &Part, key: &str) -> Option<&'a Value> {
-    let extended = format!("{}\n", part.question);
-    let fits = |k: &str| k == part.question || (!key.is_empty() && k == key) || k.starts_with(&extended);
-    map.iter().find(|(k, _)| fits(k)).map(|(_, v)| v)
+/// The values of a map whose keys are the questions' texts (as the tool shows them, or as they were asked) or ids, in the order of the
+/// questions. Each key must name one question, and no question may be named twice.
+fn by_part<'a>(question: &Question, parts: &[Part], field: &str, map: &'a Map<String, Value>) -> Result<Vec<Option<&'a Value>>> {
+    let mut values = vec![None; parts.len()];
+    for (key, value) in map {
+        let names = |n: usize, part: &Part| {
+            let text = key.trim();
+            text == part.question.trim() || text == shown(part).trim() || (question.is_batch() && *key == part.key(n))
+        };
+        let named: Vec<usize> = (0..parts.len()).filter(|n| names(*n, &parts[*n])).collect();
+        let problem = match named[..] {
+            [n] if values[n].is_none() => {
+                values[n] = Some(value);
+                continue;
+            }
+            [] => format!("`{}` is no question of {}", excerpt(key, 60), question.workflow_id),
+            [n] => format!("`{}` is answered twice", excerpt(&parts[n].question, 60)),
+            _ => format!("`{}` is the text of several questions", excerpt(key, 60)),
+        };
+        return Err(Error::invalid(field, problem, format!("send {}", whole_result(question))));
+    }
+    Ok(values)
 }
 
-fn check_written(part: &Part, given: &Value) -> Result<()> {
+/// What a result must be.
+fn whole_result(question: &Question) -> String {
+    format!(
+        "the result of this input, with its questions and no others: ask-answer show {} --format ask-user-question",
+        question.workflow_id
+    )
+}
+
+fn check_written(workflow: &WorkflowId, part: &Part, given: &Value) -> Result<()> {
     if given == WRITE && part.options.get(WRITE).is_none() {
         let problem = format!("nothing was written for `{}`", excerpt(&part.question, 60));
-        return Err(Error::invalid("answers", problem, "choose Other and type the answer, or decline: ask-answer decline ID"));
+        let fix = format!("choose Other and type the answer, or decline: ask-answer decline {workflow}");
+        return Err(Error::invalid("answers", problem, fix));
     }
     Ok(())
 }
@@ -156,5 +188,30 @@ mod tests {
         assert_eq!(given(&text, r#"{"answers":{"Why?":"Write an answer"}}"#).unwrap_err().exit_code(), 5);
         assert_eq!(given(&text, r#"{"answers":{"Why?":"Decline to answer"}}"#).unwrap().outcome, crate::mailbox::Outcome::Declined);
         assert!(given(&text, r#"{"answers":{"Why?":"a","Why?":"b"}}"#).is_err());
+    }
+
+    #[test]
+    fn a_result_of_other_questions_is_refused() {
+        let one = asked(r#"{"workflow_id":"w","question":"Which?","options":["a","b","c","d","e"]}"#);
+        let batch =
+            asked(r#"{"workflow_id":"w","questions":[{"question":"DB?"},{"id":"n","question":"Why?"},{"id":"m","question":"Why?"}]}"#);
+        for (question, result) in [
+            (&one, r#"{"answers":{"Another?":"a"}}"#),
+            (&one, r#"{"answers":{"Which?":"a","Another?":"b"}}"#),
+            (&one, r#"{"answers":{}}"#),
+            (&one, r#"{"answers":{"Which?":"a"},"annotations":{"Another?":{"notes":"x"}}}"#),
+            (&batch, r#"{"answers":{"DB?":"pg","n":"x"}}"#),
+            (&batch, r#"{"answers":{"DB?":"pg","Why?":"x"}}"#),
+            (&batch, r#"{"answers":{"DB?":"pg","q1":"pg","n":"x","m":"y"}}"#),
+            (&batch, r#"{"answers":{"DB?":"pg","n":"x","m":"y","z":"w"}}"#),
+        ] {
+            let error = given(question, result).unwrap_err();
+            assert_eq!(error.exit_code(), 5, "{result}");
+            assert!(error.hint().contains("ask-answer show w --format ask-user-question"), "{result}: {error}");
+        }
+        // The text as the tool shows it, and ids where two questions have the same text.
+        let shown = to_input(&one)["questions"][0]["question"].as_str().unwrap().to_owned();
+        assert_eq!(given(&one, &json!({"answers": {shown: "e"}}).to_string()).unwrap().value.unwrap().to_text(), "e");
+        assert!(given(&batch, r#"{"answers":{"DB?":"pg","n":"x","m":"y"}}"#).is_ok());
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::mailbox::transitions::post::{self, IfPending};
-use crate::mailbox::{Mailbox, QuestionDocument};
+use crate::mailbox::{Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
-use crate::surface::ask_post::{post_receipt, posting};
+use crate::surface::ask_post::{no_checkpoint, post_receipt, posting};
 use crate::surface::program;
 
 /// Posts each question of the array, or refuses it, independently of the others. Returns the exit status of the first failure.
@@ -15,8 +15,12 @@ pub fn post(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let bytes = program::read_input(file, posting::MAX_BATCH)?;
     let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
     let mailbox = args.common.open_or_create()?;
-    let documents = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
+    let documents: Vec<_> = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
+    let asked: Vec<Option<Question>> = documents.iter().map(|d| d.as_ref().ok().map(|d| d.typed.clone())).collect();
     let results = post::post_many(&mailbox, documents, if_pending)?;
+    let posted: Vec<Question> =
+        asked.into_iter().zip(&results).filter(|(_, result)| result.is_ok()).filter_map(|(asked, _)| asked).collect();
+    no_checkpoint::warn(&mailbox, &posted);
     let mut status = 0;
     for (n, result) in results.iter().enumerate() {
         match result {

@@ -8,7 +8,7 @@ use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
-use crate::surface::ask_post::{batch, inline_wait, post_receipt, posting};
+use crate::surface::ask_post::{batch, inline_wait, no_checkpoint, post_receipt, posting};
 use crate::surface::program;
 use crate::text;
 use crate::time::{self, Span};
@@ -26,7 +26,9 @@ pub fn run(args: AskPost) -> Result<u8> {
     if let Some(limit) = args.wait {
         return post_and_wait(&args, &mailbox, document, if_pending, limit);
     }
+    let asked = document.typed.clone();
     let receipt = post::post_document(&mailbox, document, if_pending)?;
+    no_checkpoint::warn(&mailbox, &[asked]);
     post_receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
 }
 
@@ -38,6 +40,7 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
         Err(e @ Error::Conflict { .. }) => return Err(e),
         other => other.inspect_err(could_not_wait).ok(),
     };
+    let asked = document.typed.clone();
     let receipt = post::post_document(mailbox, document, if_pending)?;
     if let Some(waiter) = waiter {
         let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
@@ -48,6 +51,7 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
             Err(e) => could_not_wait(&e),
         }
     }
+    no_checkpoint::warn(mailbox, &[asked]);
     post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }
 

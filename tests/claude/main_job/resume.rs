@@ -100,7 +100,7 @@ fn a_session_that_a_user_started_is_never_resumed_and_the_events_say_so() {
     assert!(!world.launches()[0].args.contains("--resume"), "{:?}", world.launches());
     assert_eq!(world.notes("w"), ["fresh instead of resume: the asker's session was not launched by askbox"]);
     let told = world.api.requests_with_text("User chose: alpha")[0].model_text();
-    assert!(told.contains("Resume workflow from checkpoint at (none was saved)."), "{told}");
+    assert!(told.contains("Resume workflow w. Checkpoint: (none was saved)."), "{told}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_session_whose_transcript_is_gone_is_not_resumed_and_the_events_say_so() {
     assert!(!world.launches()[1].args.contains("--resume"), "{:?}", world.launches());
     assert_eq!(world.notes("w"), [format!("fresh instead of resume: the transcript of session {session} is gone")]);
     let told = world.api.requests_with_text("User chose: beta")[0].model_text();
-    assert!(told.contains("Resume workflow from checkpoint") && !told.contains("alpha"), "{told}");
+    assert!(told.contains("Resume workflow w. Checkpoint: (none was saved).") && !told.contains("alpha"), "{told}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fres
     world.api.on("User chose: beta", json!([{"text": "went on"}]));
     world.run("relaunch", &["retry", "w"]).ok();
     let told = world.api.requests_with_text("User chose: beta")[0].model_text();
-    assert!(told.contains("Resume workflow from checkpoint"), "{told}");
+    assert!(told.contains("Resume workflow w. Checkpoint: (none was saved)."), "{told}");
     assert!(world.notes("w").contains(&format!("fresh instead of resume: the transcript of session {session} is gone")));
     assert_eq!(world.status("w")["state"], "delivered");
 }

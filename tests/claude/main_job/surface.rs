@@ -121,7 +121,10 @@ fn relaunch_prompt_hands_the_answer_to_a_main_agent_and_nobody_is_launched() {
     world.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
     world.answer("w", "now");
     let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
-    assert!(prompt.starts_with("Resume workflow from checkpoint") && prompt.contains("User chose: now (At once)"), "{prompt}");
+    assert!(
+        prompt.starts_with("Resume workflow w. Checkpoint: (none was saved).") && prompt.contains("User chose: now (At once)"),
+        "{prompt}"
+    );
     assert_eq!(world.status("w")["state"], "delivered");
     assert_eq!(world.run("relaunch", &["prompt", "w"]).status.code(), Some(4));
     world.keep_watching();

@@ -1,0 +1,116 @@
+//! A question means what its writer meant: what would be misread is refused before it is posted, and what the next process will not
+//! know is said.
+
+use serde_json::json;
+
+use crate::support::World;
+
+/// Runs a command that must end with this status; its words.
+#[track_caller]
+fn refused(world: &World, status: i32, command: &str) -> String {
+    let ran = world.shell(command);
+    assert_eq!(ran.code(), status, "{command}: {}", ran.words());
+    ran.words()
+}
+
+#[test]
+fn options_that_nobody_could_choose_are_refused_before_the_post() {
+    let world = World::new();
+    let words = refused(&world, 5, "ask-post 'How many?' -w w -t number -o a=b");
+    assert!(words.contains("the answer is of type number") && words.contains("leave the options out"), "{words}");
+    refused(&world, 5, "ask-post Why? -w w -t text -o a=b");
+    world.sh("ask-post Go? -w w -t yes_no -o yes=Deploy -o no=Wait");
+}
+
+#[test]
+fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
+    let world = World::new();
+    let posts = |document: serde_json::Value| {
+        std::fs::write(world.path("q.json"), document.to_string()).unwrap();
+        "ask-post --file q.json"
+    };
+    let words = refused(&world, 5, posts(json!({"workflow_id": "w", "question": "How many?", "tpye": "number"})));
+    assert!(words.contains("q.json") || words.contains("tpye: is an unknown field"), "{words}");
+    assert!(words.contains("did you mean `type`?"), "{words}");
+    assert!(refused(&world, 5, posts(json!({"workflow": "w", "question": "?"}))).contains("did you mean `workflow_id`?"));
+    assert!(!world.path("m/pending/w.json").exists());
+    std::fs::write(world.path("many.json"), json!([{"workflow_id": "v", "question": "?", "optins": ["a"]}]).to_string()).unwrap();
+    assert!(refused(&world, 5, "ask-post --batch --file many.json").contains("did you mean `options`?"));
+    world.sh(posts(json!({"workflow_id": "w", "question": "?", "ticket": 7, "tags": ["a"]})));
+    assert_eq!(world.json("m/pending/w.json")["ticket"], 7);
+    // A file made by hand is read as ever.
+    let by_hand = json!({"workflow_id": "hand", "question": "?", "tpye": "number"});
+    std::fs::write(world.path("m/pending/hand.json"), by_hand.to_string()).unwrap();
+    world.sh("ask-answer hand 'as ever'");
+    assert_eq!(world.json("m/answered/hand.json")["tpye"], "number");
+}
+
+#[test]
+fn many_questions_at_once_come_from_a_file_and_a_question_beside_them_is_refused() {
+    let world = World::new();
+    let words = refused(&world, 2, "ask-post --batch hi < /dev/null");
+    assert!(words.contains("--batch") && words.contains("hint:"), "{words}");
+}
+
+#[test]
+fn a_default_that_would_decide_by_a_typo_or_by_nothing_is_refused() {
+    let world = World::new();
+    let words = refused(&world, 5, "ask-post How? -w w -o keep=K -o merge=M --timeout 2h --default kep");
+    assert!(words.contains("default") && words.contains("keep, merge"), "{words}");
+    assert!(refused(&world, 5, "ask-post How? -w w --timeout 2h --default ''").contains("default: is empty"));
+}
+
+#[test]
+fn a_post_without_a_checkpoint_says_that_the_next_process_will_know_only_the_question() {
+    let world = World::new();
+    let ran = world.shell("ask-post How? -w w -o a=A");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "QUESTION_POSTED:w\n"));
+    assert!(ran.stderr.contains("warning: w: there is no checkpoint") && ran.stderr.contains("checkpoint save w"), "{}", ran.stderr);
+    world.sh("checkpoint save saved --step one");
+    assert_eq!(world.shell("ask-post How? -w saved").stderr, "");
+    std::fs::write(
+        world.path("many.json"),
+        json!([{"workflow_id": "v", "question": "?"}, {"workflow_id": "u", "question": "?"}]).to_string(),
+    )
+    .unwrap();
+    assert!(world.shell("ask-post --batch --file many.json").stderr.contains("v and 1 more: there is no checkpoint"));
+    // A workflow whose session askbox launched goes on in that session.
+    let session = "0b0e4c6e-3c2f-4d4e-9d57-1f1f6a9a1c11";
+    let record = json!({"workflow_id": "launched", "session_id": session});
+    std::fs::write(world.path("m/workflows/launched.json"), record.to_string()).unwrap();
+    std::fs::create_dir_all(world.home().join(".claude/projects/p")).unwrap();
+    std::fs::write(world.home().join(format!(".claude/projects/p/{session}.jsonl")), "{}\n").unwrap();
+    assert_eq!(world.shell("ask-post How? -w launched").stderr, "");
+}
+
+#[test]
+fn an_agent_without_a_checkpoint_is_not_told_to_read_one() {
+    let world = World::new();
+    world.sh("ask-post How? -w none -o a=A && ask-answer none a");
+    let prompt = world.sh("relaunch prompt none");
+    assert!(prompt.contains("Checkpoint: (none was saved).\nQuestion that was asked: How?\nUser chose: a (A)\n"), "{prompt}");
+    assert!(!prompt.contains("checkpoint show") && !prompt.contains("from checkpoint"), "{prompt}");
+    world.sh("checkpoint save some --step one && ask-post How? -w some && ask-answer some yes");
+    let prompt = world.sh("relaunch prompt some");
+    assert!(prompt.starts_with("Resume workflow from checkpoint at /") && prompt.contains("checkpoint show some"), "{prompt}");
+}
+
+#[test]
+fn a_prompt_of_the_operators_own_is_checked_when_it_is_read() {
+    let world = World::new();
+    world.sh("ask-post How? -w w && ask-answer w yes");
+    for (prompt, says) in [
+        (
+            "{anwser} Go on.",
+            "there is no {anwser}, only {workflow_id}, {checkpoint}, {question}, {answer}; did you mean {answer}? (line 2, column 10)",
+        ),
+        ("Go on from {checkpoint}.", "{answer} is missing: the agent would not get the answer (line 2, column 10)"),
+    ] {
+        world.configure(&format!("[relaunch]\nprompt = \"{prompt}\"\n"));
+        let words = refused(&world, 5, "relaunch prompt w");
+        assert!(words.contains(&format!("relaunch.prompt: {says}")), "{words}");
+        assert!(world.path("m/answered/w.json").exists(), "the answer was taken although the agent could not get it");
+    }
+    world.configure("[relaunch]\nprompt = 'Answer: {answer}. Reply as {\"done\": true}.'\n");
+    assert_eq!(world.sh("relaunch prompt w"), "Answer: User chose: yes. Reply as {\"done\": true}.");
+}
