@@ -58,8 +58,7 @@ fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do()
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
     world.add_script("show-env", "env -0 > env.txt");
-    std::fs::create_dir_all(world.mailbox()).expect("a folder");
-    std::fs::set_permissions(world.mailbox(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
+    world.make_mailbox();
     let outer = [
         ("CLAUDECODE", "1"),
         ("CLAUDE_CODE_SESSION_ID", "0b0d3a4e-0000-4000-8000-00000000000f"),

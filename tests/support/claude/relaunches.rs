@@ -85,8 +85,13 @@ impl ClaudeWorld {
     /// The same where no question was asked yet.
     #[track_caller]
     pub fn keep_watching_from_the_start(&mut self) {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(self.mailbox().join("pending")).expect("a mailbox");
+        self.make_mailbox();
         self.keep_watching();
+    }
+
+    /// Makes a mailbox without a question.
+    pub fn make_mailbox(&self) {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(self.mailbox().join("pending")).expect("a mailbox");
     }
 
     /// The same as [`ClaudeWorld::keep_watching`] with more variables.
