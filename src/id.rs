@@ -1,4 +1,4 @@
-//! The ids of workflows, questions, sessions and rounds. Each is safe as a file name.
+//! The ids of workflows, questions, sessions, rounds and attempts. Each is safe as a file name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -184,6 +184,52 @@ impl fmt::Display for RoundId {
     }
 }
 
+/// One attempt of a round: `WORKFLOW/QUESTION/ATTEMPT`, as `ASKBOX_RUN` has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+pub struct AttemptId {
+    /// Its round.
+    pub round: RoundId,
+    /// Its number in the round, from 1.
+    pub attempt: u32,
+}
+
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.round.workflow, self.round.question, self.attempt)
+    }
+}
+
+impl FromStr for AttemptId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || {
+            let problem = format!("`{}` is not WORKFLOW/QUESTION/ATTEMPT", crate::text::excerpt(text, 200));
+            Error::invalid("run", problem, "leave it as the agent's environment has it")
+        };
+        let mut pieces = text.split('/');
+        let (Some(workflow), Some(question), Some(attempt), None) = (pieces.next(), pieces.next(), pieces.next(), pieces.next()) else {
+            return Err(bad());
+        };
+        let round = RoundId { workflow: workflow.parse().map_err(|_| bad())?, question: question.parse().map_err(|_| bad())? };
+        Ok(Self { round, attempt: attempt.parse().map_err(|_| bad())? })
+    }
+}
+
+impl Serialize for AttemptId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for AttemptId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,5 +256,23 @@ mod tests {
         assert_eq!(RoundId::from_file_name(&round.file_name()), Some(round));
         assert_eq!(RoundId::from_file_name(".tmpX.json"), None);
         assert_eq!(RoundId::from_file_name("a.json"), None);
+    }
+
+    #[test]
+    fn an_attempt_reads_back_and_no_other_path_is_one() {
+        let question = QuestionId::generate();
+        let attempt = AttemptId { round: RoundId { workflow: "a.b".parse().unwrap(), question }, attempt: 2 };
+        assert_eq!(attempt.to_string().parse::<AttemptId>().unwrap(), attempt);
+        for bad in [
+            "",
+            "a",
+            &format!("a/{question}"),
+            &format!("../{question}/1"),
+            &format!("a/../{question}/1"),
+            &format!("a/{question}/-1"),
+            "a/x/1",
+        ] {
+            assert!(bad.parse::<AttemptId>().is_err(), "{bad:?} was accepted");
+        }
     }
 }

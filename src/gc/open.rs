@@ -1,6 +1,7 @@
 //! The workflows that are not over, and those that they need.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::disk::{self, Lock};
 use crate::error::Result;
@@ -16,20 +17,27 @@ pub(super) struct Open {
     workflows: BTreeSet<WorkflowId>,
     /// Their ancestors: an answer may have to resume the session of one.
     above: BTreeSet<WorkflowId>,
+    /// The rounds in whose runs their questions were asked: the records of the runs are the proof.
+    asked_in: BTreeSet<RoundId>,
 }
 
 impl Open {
     pub(super) fn of(mailbox: &Mailbox) -> Result<Self> {
-        let (mut workflows, mut parents) = (BTreeSet::new(), BTreeSet::new());
+        let (mut workflows, mut parents, mut asked_in) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut add = |path: &Path| {
+            let Ok(document) = read_question::document(path) else { return };
+            parents.extend(document.typed.parent);
+            asked_in.extend(document.typed.asked_in.map(|asked| asked.run.round));
+        };
         for folder in [Folder::Pending, Folder::Answered] {
             for workflow in list::workflows(mailbox, folder)? {
-                parents.extend(read_question::document(&mailbox.document(folder, &workflow)).ok().and_then(|d| d.typed.parent));
+                add(&mailbox.document(folder, &workflow));
                 workflows.insert(workflow);
             }
         }
         for folder in [Folder::Running, Folder::Parked] {
             for round in list::round_names(mailbox, folder) {
-                parents.extend(read_question::document(&mailbox.round(folder, &round)).ok().and_then(|d| d.typed.parent));
+                add(&mailbox.round(folder, &round));
                 workflows.insert(round.workflow);
             }
         }
@@ -47,7 +55,12 @@ impl Open {
             above.extend(lineage::ancestors(mailbox, workflow).unwrap_or_default());
         }
         above.extend(parents);
-        Ok(Self { workflows, above })
+        Ok(Self { workflows, above, asked_in })
+    }
+
+    /// Whether an open question was asked in a run of this round.
+    pub(super) fn was_asked_in(&self, round: &RoundId) -> bool {
+        self.asked_in.contains(round)
     }
 
     /// Whether a workflow, an ancestor of it or a descendant of it was not over when the gc began.

@@ -78,7 +78,9 @@ impl Gc<'_> {
             return Ok(Selection { rounds, last });
         }
         let needed = self.needed_of(lock, &over)?;
-        let goes = |o: &&Over| o.is_old && !o.may_recur && !needed.contains(&o.question) && !named.contains(&o.question);
+        let was_asked_in = |question| self.open.was_asked_in(&RoundId { workflow: workflow.clone(), question });
+        let is_needed = |id| needed.contains(&id) || named.contains(&id) || was_asked_in(id);
+        let goes = |o: &&Over| o.is_old && !o.may_recur && !is_needed(o.question);
         Ok(Selection { rounds: over.iter().filter(goes).map(|o| o.question).collect(), last: None })
     }
 

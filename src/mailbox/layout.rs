@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use crate::disk::{self, Lock, Patience, Subfolders};
 use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
+use crate::id::{AttemptId, RoundId, WorkflowId};
 
 /// The empty file in `locks/` which says that every child is among its parent's names: see [`crate::mailbox::lineage`].
 pub(super) const CHILDREN_ARE_NOTED: &str = "children";
+
+/// The largest run record, in bytes.
+pub const MAX_RUN: u64 = 1 << 20;
 
 /// The folders of a mailbox. The first five are the states of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -231,6 +234,12 @@ impl Mailbox {
     #[must_use]
     pub fn runs_of(&self, round: &RoundId) -> PathBuf {
         self.runs_of_workflow(&round.workflow).join(round.question.to_string())
+    }
+
+    /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+    #[must_use]
+    pub fn attempt(&self, run: &AttemptId) -> PathBuf {
+        self.runs_of(&run.round).join(run.attempt.to_string())
     }
 
     /// `audit.jsonl`.

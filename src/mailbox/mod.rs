@@ -36,8 +36,10 @@
 //! | [`workflows`] | the records of workflows |
 //! | [`awaits`] | workflows that wait for others |
 //! | [`lineage`], [`children`] | parents and children; the names by which a parent's children are found |
+//! | [`asked_within`] | whether a process or a question belongs to the run that it names |
 //! | `presence` | whether a watcher is present |
 
+pub mod asked_within;
 pub mod audit;
 pub mod awaits;
 pub mod checkpoints;

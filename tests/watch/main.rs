@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asked_within;
 mod budget;
 mod chains;
 mod limits;

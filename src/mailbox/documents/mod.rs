@@ -6,6 +6,7 @@
 //! | [`options`] | its options, in both spellings |
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
+//! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
 //! | [`check_draft`] | what a poster refuses although a reader takes it |
 //! | [`match_option`] | which option a person's words mean |
@@ -15,6 +16,7 @@
 //! | [`awaited`] | a workflow that waits for another one |
 
 pub mod answer;
+pub mod asked_in;
 pub mod awaited;
 pub mod check_answer;
 pub mod check_draft;

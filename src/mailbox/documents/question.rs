@@ -10,6 +10,7 @@ use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
+use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::options::Options;
@@ -151,7 +152,7 @@ pub struct Question {
     /// Questions of larger priority come first in the inbox; 0 if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The session that asked. It is resumed only if askbox launched it.
+    /// The session that asked. It is resumed only if askbox launched it: for this workflow, or in the run that `asked_in` proves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// The asker's working folder.
@@ -163,6 +164,9 @@ pub struct Question {
     /// The workflow in whose run this was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
+    /// The run of `parent` in which this was asked, with the proof.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_in: Option<AskedIn>,
     /// The task of a document that is not a question but a task: see `Content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -248,6 +252,7 @@ impl Question {
             cwd: None,
             config_dir: None,
             parent: None,
+            asked_in: None,
             prompt: None,
             reads: Vec::new(),
             results: Vec::new(),

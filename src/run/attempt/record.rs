@@ -10,14 +10,16 @@ use uuid::Uuid;
 use crate::disk::{self, Placed, Staged};
 use crate::document::{Document, Stored};
 use crate::error::{Error, IoContext, Result};
-use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
+use crate::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
+use crate::mailbox::documents::asked_in::NonceHash;
+use crate::mailbox::layout::MAX_RUN;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::failure::Failure;
 use crate::text;
 use crate::time::{self, Time};
 
 impl Stored for Run {
-    const LARGEST: u64 = 1 << 20;
+    const LARGEST: u64 = MAX_RUN;
 }
 
 /// The longest reason in a record, in bytes.
@@ -66,6 +68,9 @@ pub enum Begin {
     Fork {
         /// The session to fork; it is not changed.
         from: SessionId,
+        /// The workflow whose session it is, if it is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<WorkflowId>,
     },
 }
 
@@ -91,6 +96,9 @@ pub struct Run {
     /// Why the session begins otherwise than configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_why: Option<String>,
+    /// The hash by which a proof of this attempt is recognized; missing before the launch, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce_hash: Option<NonceHash>,
     /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
     /// The name of the runner that launched it. The launching process takes the runner from its own configuration.
@@ -148,7 +156,7 @@ impl Run {
     /// `WORKFLOW/QUESTION/ATTEMPT`: the value of `ASKBOX_RUN` in the agent's environment, by which its processes are found.
     #[must_use]
     pub fn token(&self) -> String {
-        format!("{}/{}/{}", self.workflow_id, self.question_id, self.attempt)
+        AttemptId { round: self.round(), attempt: self.attempt }.to_string()
     }
 
     /// Whether waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.

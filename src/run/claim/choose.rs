@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::answered_by_hand::{self, Adopted};
 use crate::mailbox::transitions::settle;
-use crate::mailbox::{Folder, Mailbox, Question, list};
+use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::attempt::record::{self, Begin, Claimant, Run};
 use crate::run::claim::plan;
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
@@ -100,7 +100,7 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
         By::Prompt => plan::unplanned(&round, Claimant::Prompt),
     };
     if matches!(by, By::Supervisor(_))
-        && let Some(live) = live_run_of_asker(mailbox, &document.typed, &run)?
+        && let Some(live) = live_run_of_asker(mailbox, &run)?
     {
         return refused(Refusal::AskerRuns(live));
     }
@@ -118,8 +118,8 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
 }
 
 /// The live run whose session is to be forked. It asked on behalf of another workflow and went on.
-fn live_run_of_asker(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<Option<RoundId>> {
-    let (Begin::Fork { from }, Some(parent)) = (&run.begin, &question.parent) else { return Ok(None) };
+fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
+    let Begin::Fork { from, of: Some(parent) } = &run.begin else { return Ok(None) };
     for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
         let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
         if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {

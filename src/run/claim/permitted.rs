@@ -30,7 +30,10 @@ pub fn of_launch(config: &Config, run: &Run) -> Result<WorkFolder> {
             format!("add it there and go on with: relaunch retry {}", run.workflow_id),
         ));
     }
-    WorkFolder::open(config, run.cwd.as_deref().unwrap_or(Path::new("/")))
+    match &run.cwd {
+        Some(cwd) => WorkFolder::open(config, cwd),
+        None => WorkFolder::open(config, &layout::home().unwrap_or_else(|_| "/".into())),
+    }
 }
 
 /// The folder in which an agent is launched. It is held open, so that the folder that was checked is the folder that is used, whatever

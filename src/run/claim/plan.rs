@@ -8,10 +8,10 @@ use crate::agent::claude;
 use crate::config::{Config, Mode};
 use crate::disk;
 use crate::error::Result;
-use crate::id::{RoundId, SessionId};
+use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
-use crate::mailbox::{Folder, Mailbox, Question, workflows};
+use crate::mailbox::{Folder, Mailbox, Question, asked_within, workflows};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
 use crate::run::claim::permitted::{self, WorkFolder};
 use crate::time;
@@ -60,6 +60,7 @@ pub fn unplanned(round: &RoundId, claimant: Claimant) -> Run {
         session_id: SessionId::generate(),
         begin: Begin::Fresh,
         begin_why: None,
+        nonce_hash: None,
         message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
         runner: String::new(),
         role: None,
@@ -94,15 +95,19 @@ fn begin(
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
         return Ok((Begin::Fresh, None));
     }
-    let Some(from) = session_of_ours(mailbox, question, known)? else {
-        return Ok((
-            Begin::Fresh,
-            (mode == Mode::Resume).then(|| "fresh instead of resume: the asker's session was not launched by askbox".into()),
-        ));
+    let (from, of) = match session_of_asker(mailbox, question, known)? {
+        Asker::Session { id, of } => (id, of),
+        Asker::NotProven(parent) => {
+            return Ok((Begin::Fresh, Some(format!("fresh instead of resume: it is not proven that this was asked within {parent}"))));
+        }
+        Asker::NotOurs => {
+            let why = "fresh instead of resume: the asker's session was not launched by askbox";
+            return Ok((Begin::Fresh, (mode == Mode::Resume).then(|| why.into())));
+        }
     };
     let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     match dir.and_then(|d| claude::transcript_exists(&d, &from.to_string())) {
-        Some(_) => Ok((Begin::Fork { from }, None)),
+        Some(_) => Ok((Begin::Fork { from, of }, None)),
         None => Ok((Begin::Fresh, Some(transcript_gone(&from)))),
     }
 }
@@ -113,18 +118,35 @@ pub fn transcript_gone(from: &SessionId) -> String {
     format!("fresh instead of resume: the transcript of session {from} is gone")
 }
 
-/// The asker's session, if askbox launched it according to the records of this workflow or of its parent, in whose run the question was
-/// asked. The question's own `session_id` alone is not trusted.
-fn session_of_ours(mailbox: &Mailbox, question: &Question, known: Option<&Workflow>) -> Result<Option<SessionId>> {
+/// The session that asked.
+enum Asker {
+    /// askbox launched it.
+    Session {
+        id: SessionId,
+        /// The workflow that it was launched for, if it is another one.
+        of: Option<WorkflowId>,
+    },
+    /// The question names a session of this workflow, and does not prove that it was asked in a run of it.
+    NotProven(WorkflowId),
+    /// Nothing says that askbox launched one.
+    NotOurs,
+}
+
+/// The asker's session according to askbox's own records: the workflow's, or that of its parent's run in which the question was asked. The
+/// question's own `session_id` and `parent` alone are not trusted: whoever writes a question can name any session.
+fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workflow>) -> Result<Asker> {
     let own = known.and_then(|w| w.session_id);
-    match (own, question.session_id) {
-        (Some(own), None) => return Ok(Some(own)),
-        (Some(own), Some(asker)) if own == asker => return Ok(Some(own)),
-        _ => {}
-    }
-    let Some(parent) = &question.parent else { return Ok(None) };
-    let parents = workflows::read(mailbox, parent)?.and_then(|d| d.typed.session_id);
-    Ok(parents.filter(|s| question.session_id == Some(*s)))
+    let id = match (own, question.session_id) {
+        (Some(id), None) => return Ok(Asker::Session { id, of: None }),
+        (Some(id), Some(asker)) if id == asker => return Ok(Asker::Session { id, of: None }),
+        (_, Some(asker)) => asker,
+        (None, None) => return Ok(Asker::NotOurs),
+    };
+    Ok(match &question.parent {
+        Some(parent) if asked_within::is_proven(mailbox, question)? => Asker::Session { id, of: Some(parent.clone()) },
+        Some(parent) => Asker::NotProven(parent.clone()),
+        None => Asker::NotOurs,
+    })
 }
 
 /// The asker's `CLAUDE_CONFIG_DIR`, else the earlier runs', if the operator permits it; otherwise none, and why. Without one the agent
@@ -141,7 +163,8 @@ fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) ->
     }
 }
 
-/// The asker's working folder, if it exists and the operator permits it; otherwise the earlier runs' or the home folder, and why.
+/// The asker's working folder, if it exists and the operator permits it; otherwise the earlier runs', and why. None means the home folder,
+/// which only stands in for this round: the workflow's record keeps its folder.
 fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
     let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
     let mut why = None;
@@ -152,5 +175,5 @@ fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Optio
             None => why = why.or(Some(format!("the {whose} folder {} is gone or not under relaunch.cwd_roots", dir.display()))),
         }
     }
-    (crate::mailbox::layout::home().ok(), why)
+    (None, why)
 }

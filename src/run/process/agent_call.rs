@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::agent::claude::{self, Invocation};
 use crate::config::Runner;
+use crate::mailbox::documents::asked_in::{NONCE, Nonce};
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::Run;
 use crate::run::process::programs::relaunch;
@@ -18,7 +19,15 @@ const LONGEST_BASH_MS: &str = "600000";
 
 /// The call of the agent for an attempt. `settings`: askbox's own, as JSON.
 #[must_use]
-pub fn of(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Runner, start: &SessionStart, settings: &str) -> Invocation {
+pub fn of(
+    mailbox: &Mailbox,
+    question: &Question,
+    run: &Run,
+    runner: &Runner,
+    start: &SessionStart,
+    settings: &str,
+    nonce: &Nonce,
+) -> Invocation {
     let program = Path::new(&runner.program);
     let session = run.session_id.to_string();
     let mut call = match start {
@@ -55,14 +64,14 @@ pub fn of(mailbox: &Mailbox, question: &Question, run: &Run, runner: &Runner, st
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }
-    for (name, value) in environment(mailbox, run) {
+    for (name, value) in environment(mailbox, run, nonce) {
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
 }
 
 /// What the agent's environment says about its run, for `ask-post` and `relaunch spawn` in the agent's Bash.
-fn environment(mailbox: &Mailbox, run: &Run) -> [(&'static str, String); 5] {
+fn environment(mailbox: &Mailbox, run: &Run, nonce: &Nonce) -> [(&'static str, String); 6] {
     let id = run.workflow_id.as_str();
     [
         ("ASKBOX_DIR", mailbox.root().display().to_string()),
@@ -70,6 +79,7 @@ fn environment(mailbox: &Mailbox, run: &Run) -> [(&'static str, String); 5] {
         ("WORKFLOW_ID", id.to_owned()),
         ("ASKBOX_SESSION_ID", run.session_id.to_string()),
         ("ASKBOX_RUN", run.token()),
+        (NONCE, nonce.to_env()),
     ]
 }
 

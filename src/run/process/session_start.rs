@@ -21,7 +21,7 @@ pub fn of(run: &Run) -> SessionStart {
     let exists = |session: &str| dir.as_ref().is_some_and(|d| claude::transcript_exists(d, session).is_some());
     match &run.begin {
         _ if exists(&run.session_id.to_string()) => SessionStart::Continue,
-        Begin::Fork { from } if exists(&from.to_string()) => SessionStart::Fork(from.to_string()),
+        Begin::Fork { from, .. } if exists(&from.to_string()) => SessionStart::Fork(from.to_string()),
         _ => SessionStart::New,
     }
 }

@@ -28,6 +28,7 @@ fn after(last: &Run) -> Run {
     Run {
         attempt: last.attempt + 1,
         session_id,
+        nonce_hash: None,
         state: State::Claimed,
         claimed_at: time::now(),
         started_at: None,

@@ -9,11 +9,12 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
+use crate::mailbox::documents::asked_in::NONCE;
 use crate::run::attempt::record::{self, Run};
 use crate::run::process::{programs, run_processes};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
-const OF_A_RUN: [&str; 4] = ["ASKBOX_RUN", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
+const OF_A_RUN: [&str; 5] = ["ASKBOX_RUN", NONCE, "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
 
 /// How long the process that detaches a supervisor may take.
 const HELPER_PATIENCE: Duration = Duration::from_secs(20);

@@ -10,6 +10,7 @@ use crate::agent::claude::{self, Invocation};
 use crate::config::Config;
 use crate::disk::Staged;
 use crate::error::{IoContext, Result};
+use crate::mailbox::documents::asked_in::Nonce;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::run::attempt::record::{Begin, Record, State};
 use crate::run::claim::permitted::{self, WorkFolder};
@@ -72,6 +73,9 @@ pub(crate) fn start(
     }
     let run = &attempt.run;
     run.begin_why.iter().for_each(|why| log.note(why.clone()));
+    if let Begin::Fork { from, of: Some(of) } = &run.begin {
+        log.note(format!("in a fork of session {from} of {of}, within which this was asked"));
+    }
     let mut agent = Agent::connect(mailbox, run, spawned, sources, channel, log);
     let message = claude::user_message(&run.message_id.to_string(), &message);
     let (first, held_message) = match &run.role {
@@ -94,11 +98,13 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
     };
     let start = session_start::of(run);
-    if let (Begin::Fork { from }, SessionStart::New) = (&run.begin, &start) {
+    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.begin, &start) {
         // The transcript existed when the round was claimed. From here on every attempt begins a new session, with the prompt of one.
         run.begin_why = Some(plan::transcript_gone(from));
         run.begin = Begin::Fresh;
     }
+    let nonce = Nonce::generate();
+    run.nonce_hash = Some(nonce.proof().hash());
     run.state = State::Running;
     run.started_at = Some(time::now());
     let record = match is_on_record {
@@ -107,7 +113,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     };
     let message = message::first_message(mailbox, config, &document.typed, run)?;
     let settings = hooks::settings(&run.folder(mailbox));
-    let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings);
+    let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(Prepared { document, start, message, call, folder, max_turns, record })

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::id::WorkflowId;
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::question::{Content, Kind, Part};
 use crate::mailbox::round::Round;
-use crate::mailbox::{Answer, Folder, Mailbox, Question};
+use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within};
 use crate::surface::terminal::columns::{padded, width};
 use crate::text::{excerpt, one_line};
 use crate::time::{self, Time};
@@ -73,7 +74,8 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
 
 /// The asker, the times, and the context of a question.
 #[must_use]
-pub fn about(mailbox: &Mailbox, question: &Question) -> String {
+pub fn about(mailbox: &Mailbox, found: &Round) -> String {
+    let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
@@ -89,7 +91,7 @@ pub fn about(mailbox: &Mailbox, question: &Question) -> String {
         let _ = writeln!(out, "  {word} {}, {then}", time::rfc3339(at));
     }
     if let Some(parent) = &question.parent {
-        let _ = writeln!(out, "  within {parent}");
+        let _ = writeln!(out, "  {}", within(mailbox, found, parent));
     }
     if let Some(cwd) = &question.cwd {
         let _ = writeln!(out, "  in {}", one_line(&cwd.display().to_string()));
@@ -110,11 +112,22 @@ pub fn about(mailbox: &Mailbox, question: &Question) -> String {
     out
 }
 
+/// In whose run a question was asked. Tasks and results are written by askbox itself, and are never pending.
+fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
+    let question = &found.document.typed;
+    let is_ours = !matches!(question.content(), Content::Question) && !matches!(found.folder, Folder::Pending | Folder::Answered);
+    if is_ours || asked_within::is_proven(mailbox, question).unwrap_or(false) {
+        format!("within {parent}")
+    } else {
+        format!("says it was asked within {parent}: not proven")
+    }
+}
+
 /// A round with its question, its state and its answers.
 #[must_use]
 pub fn round(mailbox: &Mailbox, found: &Round) -> String {
     let question = &found.document.typed;
-    let mut out = about(mailbox, question);
+    let mut out = about(mailbox, found);
     out.push('\n');
     if let Some(lead_in) = question.lead_in() {
         let _ = writeln!(out, "{}\n", asked(lead_in));

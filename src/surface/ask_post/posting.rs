@@ -87,6 +87,8 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     if question.parent.is_none() {
         question.parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?.filter(|parent| *parent != question.workflow_id);
     }
+    let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
+    question.asked_in = within.or(question.asked_in.take());
     match &question.checkpoint {
         Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
         None => {

@@ -22,5 +22,5 @@ pub use output::{
 };
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
-pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, user, workflow, workflow_from_env};
+pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, this_run, user, workflow, workflow_from_env};
 pub use wrong_words::maybe_command;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::documents::asked_in::{AskedIn, NONCE, Nonce};
 
 /// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
 ///
@@ -23,6 +24,13 @@ pub fn workflow_from_env(name: &str) -> Result<Option<WorkflowId>> {
         Error::Invalid { file, problem, fix, .. } => Error::Invalid { file, field: format!("${name}"), problem, fix },
         other => other,
     })
+}
+
+/// The run in whose agent this program was called, as its environment says, with the proof.
+#[must_use]
+pub fn this_run() -> Option<AskedIn> {
+    let run = env("ASKBOX_RUN")?.parse().ok()?;
+    Some(AskedIn { run, proof: Nonce::parse(&env(NONCE)?)?.proof() })
 }
 
 /// A workflow id from the command line.

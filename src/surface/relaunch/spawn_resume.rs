@@ -13,8 +13,8 @@ use crate::chain::resume::{self, Resumed};
 use crate::chain::spawn::{self, Caller, Instructions, Request};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::Mailbox;
 use crate::mailbox::documents::awaited::{End, Ended, Join};
+use crate::mailbox::{Mailbox, asked_within};
 use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
 use crate::surface::program;
@@ -51,7 +51,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     let config = config::load()?.config;
     let deadline = Instant::now() + wait_limit(args.timeout.as_deref())?;
     let request = Request {
-        caller: caller()?,
+        caller: caller(mailbox)?,
         instructions: instructions(args.file, args.prompt)?,
         agent: args.agent,
         model: args.model,
@@ -89,7 +89,7 @@ pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, j
     match resume::resume(mailbox, &config, workflow, deadline)? {
         Resumed::Ended(ended) => {
             // A parent that gets the result here need not be woken for it.
-            let wait = caller()?.map(|caller| InTurn::of(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
+            let wait = proven_caller(mailbox)?.map(|caller| InTurn::of(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
             in_turn::tell(wait, &ended, || print(&ended, json))?;
             Ok(exit_status(&ended))
         }
@@ -99,7 +99,28 @@ pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, j
 }
 
 /// The run of askbox in which this program was called, if any. Only its workflow can be woken.
-fn caller() -> Result<Option<Caller>> {
+///
+/// # Errors
+/// [`Error::Failed`] if the environment names a run and does not prove it: a child of nobody would be a surprise.
+fn caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
+    let said = said_caller()?;
+    let proven = proven_caller(mailbox)?;
+    match said {
+        Some(Caller { run, .. }) if proven.is_none() => Err(Error::failed(
+            format!("$ASKBOX_RUN says that this runs within {}, and $ASKBOX_NONCE does not prove it", text::excerpt(&run, 200)),
+            "start it in the agent's own shell; outside of a run: unset ASKBOX_RUN ASKBOX_WORKFLOW_ID",
+        )),
+        _ => Ok(proven),
+    }
+}
+
+/// The run that the environment names, if the environment proves it.
+fn proven_caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
+    let (Some(caller), Some(run)) = (said_caller()?, program::this_run()) else { return Ok(None) };
+    Ok(asked_within::session(mailbox, &run)?.map(|_| caller))
+}
+
+fn said_caller() -> Result<Option<Caller>> {
     let Some(workflow) = program::workflow_from_env("ASKBOX_WORKFLOW_ID")? else { return Ok(None) };
     let run = program::env("ASKBOX_RUN").filter(|run| run.starts_with(&format!("{workflow}/")));
     Ok(run.map(|run| Caller { workflow, run }))

@@ -3,5 +3,5 @@
 mod bounds;
 mod chain_limits;
 mod ends;
-mod scripted;
+pub(crate) mod scripted;
 mod waking;
