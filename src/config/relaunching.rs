@@ -27,8 +27,8 @@ section! {
     /// `[relaunch]`: when and how answers become runs.
     "relaunch" Relaunch {
         /// How the agent that gets an answer is started. `"fresh"`: in a new session, which is told where the checkpoint is. `"resume"`: in
-        /// a fork of the session that asked, if askbox launched that session and its transcript exists; otherwise in a new session, and
-        /// the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`.
+        /// a fork of the session that asked, if askbox launched that session, for this workflow or provably for the one within which this
+        /// was asked, and its transcript exists; otherwise in a new session, and the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`.
         mode: Mode = Mode::Auto,
         /// How many runs may be live at the same time, at least 1. The other rounds wait in the order of their answers.
         max_concurrent: usize = 4,

@@ -1,6 +1,7 @@
 //! `askbox gc`: what goes, what never goes, and that nothing is lost beside it. That a killed one leaves nothing half visible is
 //! in `tests/faults/killed_at_every_syscall.rs`.
 
+mod asked_in;
 mod beside;
 mod stays;
 
