@@ -110,7 +110,7 @@ pub struct Run {
     /// The model, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The working folder of the agent, if the operator permits it when the attempt is launched.
+    /// The working folder of the agent, if the operator permits it when the attempt is launched. Missing: the home folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// The agent's `CLAUDE_CONFIG_DIR`, if the operator permits it when the attempt is launched.
