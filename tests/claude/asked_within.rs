@@ -7,7 +7,8 @@ use serde_json::json;
 #[test]
 fn a_forged_parent_and_session_fork_nothing_and_a_question_of_the_run_itself_does() {
     let mut world = ClaudeWorld::new();
-    world.keep_watching_from_the_start();
+    world.make_mailbox();
+    world.keep_watching();
     world.ask("planner", &["Begin?"]);
     world.api.on("User chose: start", json!([bash("ask-post 'Which, the walnut?' -w helper"), {"text": "the secret plan"}]));
     world.answer("planner", "start");
