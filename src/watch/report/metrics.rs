@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_amount_is_written_without_the_noise_of_the_sum() {
-        let sum = [0.0036; 3].iter().sum::<f64>();
+        let sum = [0.0012; 9].iter().sum::<f64>();
         assert_ne!(sum.to_string(), "0.0108");
         assert_eq!(hundredths_of_cents(sum).to_string(), "0.0108");
     }
