@@ -12,7 +12,7 @@
 //!
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
-//! - `folder`: make and open folders. `trust`: who may write to them. `lock`, `lock_holder`, `patience`: `flock`, who holds it, and how long to wait for it. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//! - `folder`: make and open folders. `trust`, `tighten`: who may write to them; folders made under umask 002. `lock`, `lock_holder`, `patience`: `flock`, who holds it, and how long to wait for it. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
 //! - `root`: an opened mailbox, below which no link is followed. `place`: a name in an opened folder, and the system calls on it. `look`: what
 //!   lies there.
 //!
@@ -39,6 +39,7 @@ mod rename;
 mod root;
 mod staged;
 mod temporary;
+mod tighten;
 mod trust;
 mod unsynced;
 mod write;
@@ -51,7 +52,7 @@ pub use patience::Patience;
 pub use read::{is_regular, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
-pub use root::{Root, Subfolders, explain_missing};
+pub use root::{Loose, Root, Subfolders, explain_missing};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::check_folder;

@@ -6,14 +6,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::disk::trust::{check_trust, no_mailbox, user};
+use crate::disk::tighten::tighten;
+use crate::disk::trust::{check_trust, is_loose, no_mailbox, user};
 use crate::error::{Error, IoContext, Result};
 
 /// The roots that this process has open, one for each path.
@@ -26,6 +27,18 @@ pub struct Root {
     folder: OwnedFd,
     /// Device and inode.
     id: (u64, u64),
+    loose: Loose,
+    /// The folders that were made private since it was opened, until somebody takes the list.
+    tightened: Mutex<Vec<PathBuf>>,
+}
+
+/// What happens to a folder of this user that is too open only because it was made under umask 002: see the file `tighten`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loose {
+    /// It is made private, if nobody else left anything in it.
+    Tighten,
+    /// It is refused.
+    Refuse,
 }
 
 /// How many of the subfolders that were asked for exist.
@@ -44,15 +57,19 @@ impl Root {
     ///
     /// # Errors
     /// [`Error::NotFound`] if it does not exist, [`Error::Failed`] if it is not to be trusted.
-    pub fn open(path: &Path) -> Result<Arc<Self>> {
+    pub fn open(path: &Path, loose: Loose) -> Result<Arc<Self>> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match rustix::fs::open(path, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Err(no_mailbox(path)),
             other => other.map_err(io::Error::from).io("look at", path)?,
         };
         let meta = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
-        check_trust(path, &meta, user())?;
-        let root = Arc::new(Self { path: path.to_path_buf(), folder, id: (meta.st_dev, meta.st_ino) });
+        let id = (meta.st_dev, meta.st_ino);
+        let root = Arc::new(Self { path: path.to_path_buf(), folder, id, loose, tightened: Mutex::default() });
+        root.check(CWD, path, path, &meta)?;
+        if rustix::fs::lstat(path).is_ok_and(|now| (now.st_dev, now.st_ino) != id) {
+            return Err(Error::conflict(format!("another folder took the place of {} just now", path.display()), "repeat the command"));
+        }
         let mut roots = ROOTS.write().unwrap_or_else(PoisonError::into_inner);
         roots.retain(|other| other.path != path && (Arc::strong_count(other) > 1 || other.is_in_place()));
         roots.push(Arc::clone(&root));
@@ -67,13 +84,13 @@ impl Root {
 
     /// Checks that its subfolders of these names are folders of this user, too. Returns how many exist.
     pub fn check_subfolders(&self, names: impl IntoIterator<Item = &'static str>) -> Result<Subfolders> {
-        let (mut found, mut missing, me) = (false, false, user());
+        let (mut found, mut missing) = (false, false);
         for name in names {
             match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => missing = true,
                 Err(e) => return Err(io::Error::from(e)).io("look at", self.path.join(name)),
                 Ok(meta) => {
-                    check_trust(&self.path.join(name), &meta, me)?;
+                    self.check(self.folder.as_fd(), name.as_ref(), &self.path.join(name), &meta)?;
                     found = true;
                 }
             }
@@ -83,6 +100,23 @@ impl Root {
             (true, true) => Subfolders::Some,
             (true, false) => Subfolders::All,
         })
+    }
+
+    /// Checks one folder, and makes it private if it is only too open.
+    fn check(&self, above: BorrowedFd<'_>, name: &Path, path: &Path, meta: &Stat) -> Result<()> {
+        let me = user();
+        if self.loose == Loose::Refuse || !is_loose(meta, me) {
+            return check_trust(path, meta, me);
+        }
+        tighten(above, name, path, me)?;
+        self.tightened.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+        Ok(())
+    }
+
+    /// The folders that were made private since the last call.
+    #[must_use]
+    pub fn take_tightened(&self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.tightened.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether its path still leads to it.

@@ -34,6 +34,12 @@ fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
     is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0
 }
 
+/// Whether nothing is wrong with it but that its group may write to it, as to every folder that is made under umask 002.
+pub(super) fn is_loose(meta: &rustix::fs::Stat, user: u32) -> bool {
+    let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
+    is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0o020
+}
+
 /// Fails unless it is a folder of this user that no other user may write to.
 pub(super) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Result<()> {
     if is_private(meta, me) {

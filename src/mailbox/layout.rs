@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{self, Lock, Patience, Subfolders};
+use crate::disk::{self, Lock, Loose, Patience, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{AttemptId, RoundId, WorkflowId};
 
@@ -102,8 +102,17 @@ impl Mailbox {
     /// Opens an existing mailbox: a folder with at least one of the mailbox's folders. An empty folder is none; it may be the place where
     /// the mailbox is to be mounted.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
-        check_path(root.as_ref())?;
-        let mailbox = Self { root: disk::Root::open(root.as_ref())?, patience: Patience::default() };
+        Self::open_with(root.as_ref(), Loose::Tighten)
+    }
+
+    /// The same, but a folder that its group may write to is refused, not made private.
+    pub fn open_strictly(root: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(root.as_ref(), Loose::Refuse)
+    }
+
+    fn open_with(root: &Path, loose: Loose) -> Result<Self> {
+        check_path(root)?;
+        let mailbox = Self { root: disk::Root::open(root, loose)?, patience: Patience::default() };
         match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
@@ -127,10 +136,10 @@ impl Mailbox {
     pub fn open_or_create(root: impl AsRef<Path>) -> Result<Self> {
         let path = root.as_ref();
         check_path(path)?;
-        let root = match disk::Root::open(path) {
+        let root = match disk::Root::open(path, Loose::Tighten) {
             Err(Error::NotFound { .. }) => {
                 disk::create_folder(path)?;
-                disk::Root::open(path)?
+                disk::Root::open(path, Loose::Tighten)?
             }
             other => other?,
         };
@@ -186,6 +195,14 @@ impl Mailbox {
             let _ = disk::touch(&mark);
         }
         Ok(())
+    }
+
+    /// What there is to say once about folders that were writable by their group and are private now.
+    #[must_use]
+    pub fn tightened(&self) -> Option<String> {
+        let folders: Vec<String> = self.root.take_tightened().iter().map(crate::text::path_word).collect();
+        let are = if folders.len() == 1 { "was writable by its group and is" } else { "were writable by their group and are" };
+        (!folders.is_empty()).then(|| format!("{} {are} private now (mode 0700)", folders.join(", ")))
     }
 
     /// The mailbox's own folder.

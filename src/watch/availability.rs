@@ -1,4 +1,4 @@
-//! A mailbox that does not exist yet, was moved, or is unmounted.
+//! A mailbox that does not exist yet, was moved, is unmounted, or is not to be trusted.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::disk::file_events::{Hint, Hints};
 use crate::error::{Error, Result};
+use crate::log;
 use crate::mailbox::{Folder, Mailbox};
 use crate::watch::messages::{Options, WatchMessage};
 
@@ -34,15 +35,17 @@ pub(super) fn is_noise(root: &Path, hint: &Hint) -> bool {
     path.parent() == Some(root) && !WATCHED.iter().any(|f| path.ends_with(f.name()))
 }
 
-/// Waits until the mailbox exists; `None` if a message says stop first. The watcher never creates the mailbox folder itself: while
+/// Waits until the mailbox exists and is to be trusted; `waiting` is called when the wait begins. `None` if a message says stop first. The watcher never creates the mailbox folder itself: while
 /// the real one is not mounted, that would create a second mailbox below the mount point.
 pub fn wait_for_mailbox(
     root: &Path,
     options: &Options,
     messages: &Receiver<WatchMessage>,
     sender: &Sender<WatchMessage>,
+    mut waiting: impl FnMut(),
 ) -> Result<Option<Mailbox>> {
-    let mut logged = false;
+    // What was logged last; a person may have to be told several reasons in turn.
+    let mut logged = String::new();
     loop {
         let to = sender.clone();
         let from_events = || {
@@ -56,18 +59,28 @@ pub fn wait_for_mailbox(
             let _ = hints.watch(above);
             let _ = hints.watch(root);
         }
-        match Mailbox::open(root) {
+        let error = match Mailbox::open(root) {
             Ok(mailbox) => {
+                if let Some(said) = mailbox.tightened() {
+                    tracing::warn!("{said}");
+                }
                 mailbox.complete()?;
                 mailbox.make_durable()?;
                 return Ok(Some(mailbox));
             }
-            Err(Error::NotFound { .. }) => {}
-            Err(e) => return Err(e),
+            Err(e @ Error::Usage { .. }) => return Err(e),
+            Err(e) => e,
+        };
+        if logged.is_empty() {
+            waiting();
         }
-        if !logged {
-            tracing::info!("waiting for the mailbox {}", root.display());
-            logged = true;
+        let said = error.to_string();
+        if logged != said {
+            match &error {
+                Error::NotFound { .. } => tracing::info!("waiting for the mailbox {}", root.display()),
+                _ => log::error(&Error::failed(format!("waiting for a usable mailbox: {said}"), error.hint())),
+            }
+            logged = said;
         }
         match messages.recv_timeout(options.poll.unwrap_or(RECHECK_EVERY)) {
             Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),

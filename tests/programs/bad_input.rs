@@ -49,7 +49,7 @@ fn a_mailbox_that_others_can_write_to_is_refused() {
     world.sh("ask-post How? -w real && chmod 0777 m");
     world.see("ask-post How? -w x");
     world.see("ask-answer list");
-    world.sh("chmod 0700 m && chmod g+w m/pending");
+    world.sh("chmod 0700 m && chmod o+w m/pending");
     world.see("ask-answer real yes");
     world.see("ask-post How? --mailbox /dev/null");
     assert_data_eq!(world.transcript(), file!["snapshots/bad_input/writable.txt"].raw());

@@ -19,4 +19,5 @@ mod schema_is_current;
 mod service;
 mod small_programs;
 mod tree;
+mod umask;
 mod wrong_words;

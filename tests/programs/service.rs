@@ -29,6 +29,7 @@ fn the_property_list_for_launchd_parses_and_says_what_it_should() {
         path: "/usr/bin:/o'p\"t/bin".into(),
         mailbox: Some("/q & <a>".into()),
         config: None,
+        variables: None,
     };
     let list = world.launchd(std::path::Path::new("/log & <file>")).expect("a property list");
     let mut parse = std::process::Command::new("python3");
@@ -91,4 +92,28 @@ fn the_service_manager_is_told_when_it_is_ready_what_it_does_and_that_it_stops()
     assert!(!world.of_runs().is_empty());
     world.let_go("tool");
     until("the run is delivered", || world.state("docs") == "delivered");
+}
+
+#[test]
+fn the_credentials_of_the_shell_are_not_in_the_unit_and_the_person_is_told_how_the_service_gets_them() {
+    let mut world = World::stepping("work");
+    let quiet = world.run("askbox", &["init", "--service"]).ok();
+    assert!(!quiet.words().contains("warning"), "{}", quiet.words());
+    world.set_env(&[("ANTHROPIC_API_KEY", "sk-secret"), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), ("AWS_PROFILE", "unused")]);
+    let out = world.run("askbox", &["init", "--service"]).ok();
+    assert!(out.words().contains("does not get these variables of this shell: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL\n"), "{}", out.words());
+    let unit = std::fs::read_to_string(world.path(".config/systemd/user/askbox.service")).expect("the unit");
+    assert!(!unit.contains("sk-secret") && !out.words().contains("sk-secret"), "{unit}");
+    let file = unit.lines().find_map(|l| l.strip_prefix("EnvironmentFile=-")).expect("a file of variables").to_owned();
+    // The command of the hint writes exactly these, for this user alone; then nothing is left to be said.
+    let command = out.words().lines().find_map(|l| l.split_once("with: (").map(|(_, c)| format!("({c}"))).expect("a command");
+    world.sh(&command);
+    let written = std::fs::read_to_string(&file).expect("the file of variables");
+    let mut lines: Vec<&str> = written.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["ANTHROPIC_API_KEY=sk-secret", "ANTHROPIC_BASE_URL=http://127.0.0.1:9"]);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).expect("it is there").permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let again = world.run("askbox", &["init", "--service"]).ok();
+    assert!(!again.words().contains("warning"), "{}", again.words());
 }

@@ -12,4 +12,5 @@ mod moved;
 mod notifiers;
 mod one_look;
 mod operator;
+mod umask;
 mod watchers;

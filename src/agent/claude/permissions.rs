@@ -5,6 +5,9 @@ use std::path::Path;
 /// Rules for every agent: it may ask, and save its state. For chains, the operator adds `Bash(relaunch spawn:*)`.
 pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoint:*)"];
 
+/// The values that `--permission-mode` takes.
+pub const PERMISSION_MODES: [&str; 7] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"];
+
 /// The rule that lets an agent read this one file; `None` if the path holds characters that mean more in a rule.
 #[must_use]
 pub fn may_read(path: &Path) -> Option<String> {

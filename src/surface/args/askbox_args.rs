@@ -170,6 +170,9 @@ pub struct Doctor {
     /// The age from which an unanswered question is stale, such as 12h or 3d
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = value_parsers::duration)]
     pub stale: Duration,
+    /// Also print every value of the configuration in force, and where it comes from
+    #[arg(long, conflicts_with = "id")]
+    pub config: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

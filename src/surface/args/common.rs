@@ -30,7 +30,7 @@ pub struct Common {
 impl Common {
     /// Opens the mailbox, which must exist.
     pub fn open(&self) -> Result<Mailbox> {
-        Mailbox::open(Mailbox::locate(self.mailbox.as_deref())?)
+        Mailbox::open(Mailbox::locate(self.mailbox.as_deref())?).map(say_tightened)
     }
 
     /// Opens the mailbox to list what is in it. Where its folder does not exist yet there is nothing to list, and standard error says so.
@@ -52,9 +52,9 @@ impl Common {
     pub fn open_or_create(&self) -> Result<Mailbox> {
         let path = Mailbox::locate(self.mailbox.as_deref())?;
         if self.mailbox.is_some() || program::env("ASKBOX_RUN").is_none() {
-            return Mailbox::open_or_create(path);
+            return Mailbox::open_or_create(path).map(say_tightened);
         }
-        Mailbox::open(path).map_err(|e| match e {
+        Mailbox::open(path).map(say_tightened).map_err(|e| match e {
             Error::NotFound { message, .. } => Error::not_found(
                 format!("{message}: it was there when this run began, so it was moved, removed or unmounted"),
                 "bring it back, or name its new place with --mailbox DIR",
@@ -62,4 +62,11 @@ impl Common {
             other => other,
         })
     }
+}
+
+fn say_tightened(mailbox: Mailbox) -> Mailbox {
+    if let Some(said) = mailbox.tightened() {
+        program::say(&format!("note: {said}\n"));
+    }
+    mailbox
 }

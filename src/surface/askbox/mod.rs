@@ -9,4 +9,5 @@ pub mod init;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod service_files;
+mod service_variables;
 pub mod tree_view;

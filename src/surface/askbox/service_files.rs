@@ -10,6 +10,7 @@ use crate::disk::{self, Placed};
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::layout;
+use crate::surface::askbox::service_variables;
 use crate::surface::program;
 
 /// The service's name.
@@ -26,6 +27,8 @@ pub struct Service {
     pub mailbox: Option<PathBuf>,
     /// The configuration, where it is not the default.
     pub config: Option<PathBuf>,
+    /// The file with more variables, such as credentials. It may be missing.
+    pub variables: Option<PathBuf>,
 }
 
 impl Service {
@@ -43,6 +46,7 @@ impl Service {
             path: program::env("PATH").unwrap_or_default(),
             mailbox: program::env("ASKBOX_DIR").map(|_| Mailbox::locate(None)).transpose()?,
             config: absolute("ASKBOX_CONFIG"),
+            variables: service_variables::file(),
         })
     }
 
@@ -57,6 +61,11 @@ impl Service {
         let mut environment = String::new();
         for (name, value) in self.environment() {
             environment.push_str(&format!("Environment={}\n", systemd_word(&format!("{name}={value}"))?));
+        }
+        if let Some(file) = &self.variables {
+            // systemd takes the rest of the line as the path. `-` permits that the file does not exist.
+            let file = file.to_str().ok_or_else(|| no_text("the file of variables"))?;
+            environment.push_str(&format!("EnvironmentFile=-{}\n", systemd_text(file)?));
         }
         let program = self.relaunch.to_str().ok_or_else(|| no_text("relaunch"))?;
         // The program's path is taken as it is: `$` means a variable only in its arguments, and it has none from here.
@@ -145,13 +154,18 @@ fn no_text(what: &str) -> Error {
 
 /// One word in systemd's syntax: quoted, with `%` and escapes disarmed.
 fn systemd_word(text: &str) -> Result<String> {
+    Ok(format!("\"{}\"", systemd_text(&text.replace('\\', "\\\\").replace('"', "\\\""))?))
+}
+
+/// A text in which `%` means itself.
+fn systemd_text(text: &str) -> Result<String> {
     if text.chars().any(char::is_control) {
         return Err(Error::failed(
             "a path or variable for the service contains a control character",
             "remove it from $PATH or from the path",
         ));
     }
-    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")))
+    Ok(text.replace('%', "%%"))
 }
 
 fn xml(text: &str) -> Result<String> {
@@ -188,6 +202,7 @@ pub fn write(force: bool) -> Result<()> {
         ));
     }
     program::print_value(&path.display().to_string())?;
+    service_variables::warn(service.variables.as_deref(), &path);
     program::say(&format!("start the service with: {start}\n"));
     if !cfg!(target_os = "macos") {
         program::say("keep it running while you are logged out with: loginctl enable-linger\n");
@@ -200,7 +215,13 @@ mod tests {
     use super::*;
 
     fn service(relaunch: &str) -> Service {
-        Service { relaunch: relaunch.into(), path: "/a b:/100%/bin".into(), mailbox: Some("/q\"x\\y".into()), config: None }
+        Service {
+            relaunch: relaunch.into(),
+            path: "/a b:/100%/bin".into(),
+            mailbox: Some("/q\"x\\y".into()),
+            config: None,
+            variables: Some("/a b/100%".into()),
+        }
     }
 
     #[test]

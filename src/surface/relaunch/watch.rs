@@ -1,5 +1,6 @@
 //! `relaunch watch`: runs the watcher as a service, with Unix signals and readiness notification.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
@@ -23,19 +24,20 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(config.log.format);
+    let said_ready = Cell::new(false);
     // A service that waits for its mailbox is ready: the first post may create the mailbox.
-    let mut said_ready = !root.exists();
-    if said_ready {
+    let waiting = || {
+        said_ready.set(true);
         notify(&[NotifyState::Ready, NotifyState::Status("waiting for the mailbox")]);
-    }
-    while let Some(mailbox) = availability::wait_for_mailbox(root, &options, &messages, &sender)? {
+    };
+    while let Some(mailbox) = availability::wait_for_mailbox(root, &options, &messages, &sender, waiting)? {
         let watcher = match Watcher::new(mailbox, config.clone(), &options, &messages, sender.clone()) {
             // The mailbox vanished again.
             Err(_) if !root.exists() => continue,
             other => other?,
         };
         let ready = || {
-            if !std::mem::replace(&mut said_ready, true) {
+            if !said_ready.replace(true) {
                 notify(&[NotifyState::Ready]);
             }
         };

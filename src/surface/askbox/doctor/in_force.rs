@@ -22,8 +22,9 @@ fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|v| !v.is_empty())
 }
 
-/// All values in force. Without a readable configuration only the two paths: the programs would not start.
-pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Value> {
+/// The paths of the mailbox and of the configuration, and with `all` every value in force. Without a readable configuration only the two
+/// paths: the programs would not start.
+pub(crate) fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Loaded>) -> Vec<Value> {
     let path = |p: &Path| Json::from(p.display().to_string());
     let variable = |names: &[&str]| names.iter().find(|n| is_set(n)).map_or_else(|| "default".to_owned(), |n| format!("${n}"));
     let from = if by_flag { "--mailbox".to_owned() } else { variable(&["ASKBOX_DIR"]) };
@@ -35,7 +36,7 @@ pub(crate) fn all(root: &Path, by_flag: bool, loaded: Option<&Loaded>) -> Vec<Va
         value: config::location().as_deref().map_or(Json::Null, path),
         from: if missing { format!("{from}, not there") } else { from },
     });
-    let Some(loaded) = loaded else { return values };
+    let Some(loaded) = loaded.filter(|_| all) else { return values };
     let config = &loaded.config;
     // Every runner of the file and the default runner, each with its defaults.
     let mut names: Vec<String> = config.runner.named.keys().cloned().collect();

@@ -34,7 +34,7 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     {
         return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
     }
-    waiting(checkup, id, &question);
+    waiting(checkup, id, &question, &path);
     if let Some(path) = &question.checkpoint
         && let Some(error) = checkpoint_problem(mailbox, path, id)
         && !disk::exists(mailbox.document(Folder::Checkpoints, id))
@@ -44,7 +44,7 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
     }
 }
 
-fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
+fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path) {
     let title = text::excerpt(&question.title(), 60);
     let answer = checkup.command(&format!("ask-answer show {id}"));
     if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
@@ -60,7 +60,11 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
                 checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago, and no watcher applied it: {title}"), mend);
             }
         }
-    } else if let Some(asked) = question.asked_at().map(time::since).filter(|age| *age >= checkup.stale) {
+        return;
+    }
+    // A question that was written by hand may have no timestamp; its file has one.
+    let asked = question.asked_at().map_or_else(|| age(path), time::since);
+    if asked >= checkup.stale {
         let no_watcher = if checkup.watcher { "" } else { "; no watcher is running" };
         let said = format!("asked {} ago, and nobody answered{no_watcher}: {title}", time::human(asked));
         checkup.report("stale", id.as_str(), said, answer);

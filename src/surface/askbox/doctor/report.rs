@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config;
 use crate::disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, presence};
 use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
@@ -24,8 +24,12 @@ struct Report {
     /// The number of further problems, which are not listed; missing if there are none.
     #[serde(skip_serializing_if = "is_none")]
     more: u64,
+    /// What could not be checked, and why; missing if everything was checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_checked: Vec<String>,
     /// Whether a watcher is running on the mailbox.
     watcher: bool,
+    /// The configuration in force. People see more than its first two values only with `--config`.
     in_force: Vec<in_force::Value>,
 }
 
@@ -37,7 +41,11 @@ fn is_none(count: &u64) -> bool {
 pub fn run(args: &Doctor) -> Result<u8> {
     let root = Mailbox::locate(args.common.mailbox.as_deref())?;
     let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
-    let mailbox = Mailbox::open(&root).ok();
+    let (mailbox, distrusted) = match Mailbox::open_strictly(&root) {
+        Ok(mailbox) => (Some(mailbox), None),
+        Err(Error::NotFound { .. }) => (None, None),
+        Err(error) => (None, Some(error)),
+    };
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
     let loaded = config::load();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
@@ -54,12 +62,20 @@ pub fn run(args: &Doctor) -> Result<u8> {
             files::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);
-            in_force::all(&checkup.root, args.common.mailbox.is_some(), loaded.ok().as_ref())
+            in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_ref().ok())
         }
     };
+    let mut not_checked = Vec::new();
+    if let Some(error) = distrusted {
+        let what = "questions, answers, runs, checkpoints, workflows and waits were not checked, because the mailbox cannot be used";
+        not_checked.push(format!("{what}: {error}"));
+    }
+    if loaded.is_err() {
+        not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
+    }
     // Takes its line off the terminal.
     drop(checkup.progress);
-    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, watcher, in_force };
+    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, not_checked, watcher, in_force };
     if args.common.json {
         program::print_json(&report)?;
     } else {
@@ -86,6 +102,9 @@ fn words(report: &Report, root: &Path) -> String {
     }
     for finding in &report.findings {
         out.push_str(&format!("\n{}: {}: {}\n  $ {}\n", finding.kind, finding.subject, finding.problem, finding.mend));
+    }
+    for said in &report.not_checked {
+        out.push_str(&format!("\nnot checked: {said}\n"));
     }
     if report.more > 0 {
         out.push_str(&format!("\n{} more problems are not listed: solve these first\n", report.more));

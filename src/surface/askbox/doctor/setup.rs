@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use crate::agent::claude;
 use crate::config;
 use crate::error::Error;
 use crate::run::process::programs;
@@ -42,6 +43,13 @@ fn runners(checkup: &mut Checkup) {
     let place = config::location().unwrap_or_default();
     match checkup.config.runner(None) {
         Ok((name, runner)) => {
+            let mode = runner.permission_mode.as_str();
+            let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
+            if is_claude && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
+                let known = claude::PERMISSION_MODES.join(", ");
+                let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
+                checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
+            }
             if let Err(error) = programs::find(Path::new(&runner.program)) {
                 let mend = if runner.program == "claude" { "npm install -g @anthropic-ai/claude-code".to_owned() } else { edit(&place) };
                 checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
@@ -68,7 +76,9 @@ fn folders(checkup: &mut Checkup) {
         .iter()
         .map(|p| ("relaunch.cwd_roots", p))
         .chain(relaunch.config_dirs.iter().map(|p| ("relaunch.config_dirs", p)));
-    let missing: Vec<_> = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone())).collect();
+    let metrics = checkup.config.metrics.file.parent().filter(|f| f.is_absolute()).map(|f| ("metrics.file", f.to_path_buf()));
+    let missing = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone()));
+    let missing: Vec<_> = missing.chain(metrics.filter(|(_, folder)| !folder.is_dir())).collect();
     for (key, path) in missing {
         checkup.report("no_folder", key, format!("the folder {} does not exist", path.display()), format!("mkdir -p {}", word(&path)));
     }

@@ -1,0 +1,36 @@
+//! A watcher whose mailbox is too open.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{World, until};
+
+#[test]
+fn a_waiting_watcher_takes_a_mailbox_that_is_made_under_umask_002_and_says_that_it_is_private_now() {
+    let world = World::stepping("work");
+    let watcher = world.start_as_watcher(world.command("relaunch").args(["watch", "--poll", "1s"]));
+    watcher.says("waiting for the mailbox");
+    world.sh("umask 002; mkdir -p \"$ASKBOX_DIR/pending\" \"$ASKBOX_DIR/answered\"; \
+         echo '{\"question\": \"Merge?\", \"workflow_id\": \"docs-44\"}' > \"$ASKBOX_DIR/pending/docs-44.json\"");
+    watcher.says("private now (mode 0700)");
+    watcher.says("watching");
+    world.sh("jq '.answer = \"keep\"' \"$ASKBOX_DIR/pending/docs-44.json\" > \"$ASKBOX_DIR/answered/.new\"; \
+              rm \"$ASKBOX_DIR/pending/docs-44.json\"; mv \"$ASKBOX_DIR/answered/.new\" \"$ASKBOX_DIR/answered/docs-44.json\"");
+    until("the answer is delivered", || world.rounds("closed", "docs-44").len() == 1);
+    watcher.stop();
+}
+
+#[test]
+fn a_watcher_waits_for_a_mailbox_that_is_not_to_be_trusted_says_what_to_type_and_goes_on() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let open = |mode| std::fs::set_permissions(world.mailbox(), std::fs::Permissions::from_mode(mode)).unwrap();
+    open(0o777);
+    let watcher = world.start_as_watcher(world.command("relaunch").args(["watch", "--poll", "1s"]));
+    let said = watcher.says("waiting for a usable mailbox");
+    assert!(said.contains("mode 0777") && said.contains("chmod go-w"), "{said}");
+    open(0o700);
+    watcher.says("watching");
+    world.ask_and_answer("docs");
+    until("the answer is delivered", || world.rounds("closed", "docs").len() == 1);
+    watcher.stop();
+}
