@@ -38,6 +38,12 @@ impl Entry {
         self.kind == FileType::Directory
     }
 
+    /// Whether it is a symbolic link.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.kind == FileType::Symlink
+    }
+
     /// Whether it is a regular file.
     #[must_use]
     pub fn is_file(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `askbox doctor`: each test makes one kind of damage, which doctor must report, and runs the command that doctor suggests for it.
 
 mod history;
+mod settings;
 mod waits;
 
 use serde_json::Value;
@@ -208,6 +209,10 @@ fn doctor_reports_links_in_the_mailbox() {
     finds_and_mends(&world, "link", "pending");
     world.sh("ask-post -w other 'Really?' && mv m/pending/other.json file && ln -s ../../file m/pending/other.json");
     finds_and_mends(&world, "link", "pending/other.json");
+    world.sh("mkdir outside; ln -s ../outside m/costs || { rmdir m/costs && ln -s ../outside m/costs; }");
+    finds_and_mends(&world, "link", "costs");
+    world.sh("ln -s ../../outside m/runs/linked");
+    finds_and_mends(&world, "link", "runs/linked");
     world.sh("mv m real && ln -s real m");
     let mend = finds(&world, "link", "/m");
     world.sh(&format!("{mend}; askbox doctor"));
@@ -441,55 +446,4 @@ fn doctor_names_the_mailbox_of_its_flag_in_the_commands_that_it_suggests() {
     world.sh("ask-post -w kept 'In time?' --timeout 1ms --mailbox other && chmod 700 other && sleep 0.01");
     let out = world.shell("askbox doctor --mailbox other").stdout;
     assert!(out.contains(&format!("$ ask-answer show kept --mailbox {}\n", world.path("other").display())), "{out}");
-}
-
-#[test]
-fn doctor_reports_a_permission_mode_that_claude_refuses() {
-    let world = well();
-    world.sh("mkdir -p on && cp agent on/claude");
-    let claude = world.path("on/claude");
-    let with = |mode: &str| {
-        let config = format!("[relaunch]\nattempts = 1\n[runner.claude]\nprogram = '{}'\npermission_mode = '{mode}'\n", claude.display());
-        std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
-    };
-    with("acceptedits");
-    assert!(finds(&world, "permission_mode", "runner.claude.permission_mode").starts_with("${EDITOR:-vi} "));
-    with("acceptEdits");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-}
-
-#[test]
-fn doctor_reports_a_folder_for_metrics_that_does_not_exist() {
-    let world = well();
-    let folder = world.path("collector");
-    configure(&world, &format!("[metrics]\nfile = '{}'\n", folder.join("askbox.prom").display()));
-    finds_and_mends(&world, "no_folder", "metrics.file");
-}
-
-#[test]
-fn doctor_says_what_it_did_not_check_behind_a_folder_and_a_configuration_that_it_cannot_use() {
-    let world = well();
-    assert!(!world.sh("askbox doctor").contains("not checked"));
-    world.sh("chmod 777 m/pending; echo '{' > m/pending/broken.json");
-    configure(&world, "[limit]\ngrace = '3s'\n");
-    let ran = world.shell("askbox doctor");
-    assert!(ran.stdout.contains("not checked: questions, answers, runs, checkpoints, workflows and waits"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("not checked: runners, notifier, metrics and folders of the configuration"), "{}", ran.stdout);
-    assert_eq!(report(&world)["not_checked"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn doctor_prints_the_values_of_the_configuration_only_when_asked() {
-    let world = well();
-    let plain = world.sh("askbox doctor");
-    assert!(plain.contains("mailbox") && !plain.contains("limits.grace"), "{plain}");
-    assert!(world.sh("askbox doctor --config").contains("limits.grace"));
-}
-
-#[test]
-fn a_question_without_a_timestamp_ages_by_its_file() {
-    let world = well();
-    world
-        .sh("echo '{\"question\": \"Merge?\", \"workflow_id\": \"old\"}' > m/pending/old.json && touch -d '9 days ago' m/pending/old.json");
-    assert_eq!(finds(&world, "stale", "old"), "ask-answer show old");
 }

@@ -20,6 +20,9 @@ pub(super) fn look(checkup: &mut Checkup) {
     }
     folder(checkup, &root, true);
     leftovers::look(checkup, &root, 0);
+    let is_told_below = |name: &str| Folder::ALL.iter().any(|f| f.name() == name) || name.starts_with("audit.jsonl");
+    checkup.sorted(|checkup| links(checkup, &root, is_told_below));
+    checkup.sorted(|checkup| links(checkup, &root.join(Folder::Runs.name()), |_| false));
     for kind in Folder::ALL {
         let path = root.join(kind.name());
         if disk::exists(&path) && folder(checkup, &path, false) {
@@ -38,6 +41,13 @@ pub(super) fn look(checkup: &mut Checkup) {
             file(checkup, &path);
         }
     });
+}
+
+/// Reports the symbolic links in a folder, except those with a name that another check reports.
+fn links(checkup: &mut Checkup, folder: &Path, is_told_elsewhere: impl Fn(&str) -> bool) {
+    for entry in entries(folder).filter(disk::Entry::is_link).filter(|e| !is_told_elsewhere(&name(&e.path))) {
+        file(checkup, &entry.path);
+    }
 }
 
 /// Checks a folder of the mailbox; returns whether its files can be checked.
