@@ -78,3 +78,26 @@ fn a_checkpoint_written_after_the_clock_was_set_back_replaces_the_copy_that_look
     assert_eq!(ask("first", SystemTime::now() + Duration::from_secs(315_360_000)), "first");
     assert_eq!(ask("second", SystemTime::now()), "second");
 }
+
+#[test]
+fn an_earlier_answer_in_a_checkpoint_that_a_clock_ahead_has_dated_is_no_answer_to_a_later_question() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let checkpoint = world.in_mailbox("checkpoints/docs.json");
+    world.ok("checkpoint", &["save", "docs", "--next-action", "merge"]);
+    change(&world, &checkpoint, |c| c["user_answer"] = json!("drop the table"));
+    let dated = |at: SystemTime| std::fs::File::options().append(true).open(&checkpoint).and_then(|f| f.set_modified(at)).expect("a date");
+    dated(SystemTime::now() + Duration::from_secs(10 * 365 * 86_400));
+    world.ok("ask-post", &["Merge?", "-w", "docs"]);
+    let hand_over = || {
+        std::fs::rename(world.in_mailbox("pending/docs.json"), world.in_mailbox("answered/docs.json")).expect("it is moved");
+    };
+    let _watcher = world.watch();
+    hand_over();
+    until("the question is open again", || world.in_mailbox("pending/docs.json").exists());
+    assert_eq!(world.logged("shown "), 0, "{:#?}", world.log());
+    // The same words with a date that the clock reaches are an answer.
+    hand_over();
+    dated(SystemTime::now() + Duration::from_secs(1));
+    world.closed("docs", "delivered", 1);
+}
