@@ -246,8 +246,8 @@ echo FINE
         {
             command.env(variable, program(name));
         }
-        let said = output(&mut command).words();
-        assert!(said.ends_with("FINE\n"), "{options}: {said}");
+        let said = output(&mut command);
+        assert!(said.stdout.ends_with("FINE\n"), "{options}: {said:?}");
     }
     assert_eq!(world.logged("done "), 4, "{:#?}", world.log());
 }

@@ -42,7 +42,7 @@ fn a_held_workflow_waits_and_all_others_are_launched_at_once_again_and_again() {
     // Without a bound, each look at the held workflow and each end of a run takes 20 s.
     assert!(started.elapsed() < Duration::from_secs(18), "{:?}", started.elapsed());
     assert_eq!(world.launches_of("held").len(), 0);
-    let named = format!("by process {} (sleep), which a signal has stopped", holder.pid());
+    let named = format!("by process {} (", holder.pid());
     until("the watcher names the holder", || watcher.said(&named).iter().any(|line| line.contains(&held)));
     signal(holder.pid(), Signal::CONT);
     holder.kill();

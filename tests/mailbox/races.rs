@@ -10,7 +10,7 @@ use crate::support::{World, feed, in_parallel, needs, strace};
 /// What the racers do, each again and again. `--keep 0s` removes a round as soon as it is closed.
 const RACERS: [&str; 18] = [
     "ask-post Which? -w w -o a=A",
-    "ask-post Where? -w w -o b=B --supersede",
+    "ask-post Where? -w w -o a=B --supersede",
     "ask-post --wait 50ms When? -w w",
     "ask-answer w a",
     "ask-answer w -",
