@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::End;
 use crate::mailbox::lineage::{self, Family, Kin};
-use crate::mailbox::{Folder, Mailbox, awaits, list, quarantined_round, round};
+use crate::mailbox::quarantine::quarantined_round;
+use crate::mailbox::{Folder, Mailbox, awaits, list, round};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 

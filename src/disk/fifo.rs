@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::disk::place::Place;
-use crate::disk::root::open_with;
+use crate::disk::below::Place;
+use crate::disk::below::open_with;
 use crate::error::{IoContext, Result};
 
 /// Creates the FIFO `path` with mode 0600 where there is none, and opens it for reading.

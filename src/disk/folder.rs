@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::disk::place::{OpenFolder, Place, parent, sync_folder};
-use crate::disk::root::{is_root, open_with};
+use crate::disk::below::{OpenFolder, Place, parent, sync_folder};
+use crate::disk::below::{is_root, open_with};
 use crate::error::{Error, IoContext, Result};
 
 /// Opens a folder, so that the caller knows which folder it deals with whatever its name means later. Outside of a mailbox, links are

@@ -1,6 +1,6 @@
 //! The only room that reads and writes the mailbox; clippy refuses such calls elsewhere (`clippy.toml`).
 //!
-//! Below an opened mailbox no symbolic link is followed, whichever process puts one there, and when: see `root`.
+//! Below an opened mailbox no symbolic link is followed, whichever process puts one there, and when: see `below`.
 //!
 //! The order of every write:
 //! 1. Write the new content under a temporary name in the folder of the target, and sync it.
@@ -12,9 +12,8 @@
 //!
 //! - `write`: create and replace files. `staged`: a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: files that anybody may have put there.
-//! - `folder`: make and open folders. `trust`, `tighten`: who may write to them; folders made under umask 002. `lock`, `lock_holder`, `patience`: `flock`, who holds it, and how long to wait for it. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
-//! - `root`: an opened mailbox, below which no link is followed. `place`: a name in an opened folder, and the system calls on it. `look`: what
-//!   lies there.
+//! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`, who holds it, and how long to wait for it.
+//! - `below`: paths below an opened mailbox. [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
 //!
 //! # Limitations
 //! A crash can leave a file whose name starts with `.tmp`. Every reader skips it, `askbox doctor` names it, and a watcher that
@@ -23,36 +22,28 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is the room that writes files")]
 
+mod below;
 #[cfg(feature = "relaunch")]
 pub mod fifo;
 #[cfg(feature = "relaunch")]
 pub mod file_events;
 mod folder;
 mod lock;
-mod lock_holder;
-mod look;
-mod patience;
-mod place;
 mod read;
 mod remove;
 mod rename;
-mod root;
 mod staged;
 mod temporary;
-mod tighten;
 mod trust;
 mod unsynced;
 mod write;
 
+pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
-pub use lock::Lock;
-pub use lock_holder::{LockHolder, lock_holder};
-pub use look::{Entry, entries, exists, metadata};
-pub use patience::Patience;
+pub use lock::{Lock, LockHolder, Patience, lock_holder};
 pub use read::{is_regular, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
-pub use root::{Loose, Root, Subfolders, explain_missing};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::check_folder;

@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::disk::look::metadata;
-use crate::disk::root::open_with;
+use crate::disk::below::metadata;
+use crate::disk::below::open_with;
 use crate::error::{Error, IoContext, Result};
 
 /// Reads a regular file of ours, up to `limit` bytes. Symbolic links, devices, FIFOs and files of other users are refused.

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::disk::place::{OpenFolder, Place, parent};
+use crate::disk::below::{OpenFolder, Place, parent};
 use crate::error::{Error, IoContext, Result};
 
 /// Removes a file durably; a missing file is no error.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::disk::place::Place;
+use crate::disk::below::Place;
 use crate::error::{IoContext, Result};
 
 /// What a transition that never replaces found at its target.

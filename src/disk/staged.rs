@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::place::{Place, parent};
+use crate::disk::below::{Place, parent};
 use crate::disk::rename::Placed;
 use crate::disk::temporary::Temporary;
 use crate::error::{IoContext, Result};

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::disk::look::{entries, metadata};
-use crate::disk::place::Place;
+use crate::disk::below::Place;
+use crate::disk::below::{entries, metadata};
 use crate::error::{IoContext, Result};
 
 /// The beginning of every temporary name; readers skip such names.

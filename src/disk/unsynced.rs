@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
-use crate::disk::place::Place;
-use crate::disk::root::open_with;
+use crate::disk::below::Place;
+use crate::disk::below::open_with;
 use crate::error::{IoContext, Result};
 
 /// A FIFO of that name is refused instead of waited for.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use rustix::io::Errno;
 
-use crate::disk::place::{OpenFolder, Place, parent};
+use crate::disk::below::{OpenFolder, Place, parent};
 use crate::disk::rename::Placed;
 use crate::disk::staged::{begin_sync, stage_alone};
 use crate::disk::temporary::Temporary;

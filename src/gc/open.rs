@@ -6,8 +6,9 @@ use std::path::Path;
 use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::quarantine::quarantined_round;
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, quarantined_round, read_question};
+use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
 use crate::run::claim;
 
 /// The workflows that were not over when the gc began.

@@ -29,8 +29,7 @@
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
-//! | [`quarantine`], `held` | files that cannot be used, their grace time, and what they hold |
-//! | [`quarantined_round`] | answered and claimed rounds whose file lies in quarantine |
+//! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
@@ -45,14 +44,12 @@ pub mod awaits;
 pub mod checkpoints;
 pub mod children;
 pub mod documents;
-mod held;
 pub mod layout;
 pub mod lineage;
 pub mod list;
 #[cfg(feature = "relaunch")]
 pub mod presence;
 pub mod quarantine;
-pub mod quarantined_round;
 pub mod read_question;
 pub mod round;
 pub mod timers;

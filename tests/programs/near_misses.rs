@@ -20,24 +20,16 @@ fn asks(world: &World, id: &str) {
     world.sh(&format!("ask-post How? -w {id} {OPTIONS}"));
 }
 
-/// Runs a command that must end with this status; its words.
-#[track_caller]
-fn refused(world: &World, status: i32, command: &str) -> String {
-    let ran = world.shell(command);
-    assert_eq!(ran.code(), status, "{command}: {}", ran.words());
-    ran.words()
-}
-
 #[test]
 fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
     let world = World::new();
     asks(&world, "w");
     for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'"] {
-        let words = refused(&world, 5, &format!("ask-answer w {near}"));
+        let words = world.refused(5, &format!("ask-answer w {near}"));
         assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
     }
     for bare in ["1", "'#2'", "b", "3."] {
-        let words = refused(&world, 5, &format!("ask-answer w {bare}"));
+        let words = world.refused(5, &format!("ask-answer w {bare}"));
         assert!(words.contains("choose one of: merge, keep") && words.contains("--text"), "{bare}: {words}");
     }
     assert!(world.path("m/pending/w.json").exists() && !world.path("m/answered/w.json").exists());
@@ -81,15 +73,15 @@ fn each_part_of_a_batch_and_each_element_of_a_multi_choice_is_looked_at() {
     ]});
     std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
     world.sh("ask-post -w b --file q.json && ask-post -w f --file q.json");
-    let words = refused(&world, 5, "ask-answer b db=postgre tests=unit why=so");
+    let words = world.refused(5, "ask-answer b db=postgre tests=unit why=so");
     assert!(words.contains("answer.db") && words.contains("did you mean `postgres`?"), "{words}");
-    let words = refused(&world, 5, "ask-answer b db=sqlite tests=unit,e2 why=so");
+    let words = world.refused(5, "ask-answer b db=sqlite tests=unit,e2 why=so");
     assert!(words.contains("answer.tests") && words.contains("did you mean `e2e`?"), "{words}");
-    assert!(refused(&world, 5, "ask-answer b db=sqlite tests='unit e2e' why=so").contains("did you mean `unit,e2e`?"));
+    assert!(world.refused(5, "ask-answer b db=sqlite tests='unit e2e' why=so").contains("did you mean `unit,e2e`?"));
     std::fs::write(world.path("a.json"), r#"{"db": "sqlit", "tests": ["unit"], "why": "so"}"#).unwrap();
-    assert!(refused(&world, 5, "ask-answer f --file a.json").contains("did you mean `sqlite`?"));
+    assert!(world.refused(5, "ask-answer f --file a.json").contains("did you mean `sqlite`?"));
     std::fs::write(world.path("r.json"), r#"{"answers": {"Which DB?": "SQLite", "Which tests?": "unit, e2", "Why?": "so"}}"#).unwrap();
-    assert!(refused(&world, 5, "ask-answer f --file r.json").contains("did you mean `e2e`?"));
+    assert!(world.refused(5, "ask-answer f --file r.json").contains("did you mean `e2e`?"));
     assert_eq!(
         world.sh("ask-answer b db='SQLite ' tests='E2E, unit' why=so"),
         r#"b: answered: {"db":"sqlite","tests":["e2e","unit"],"why":"so"}"#
@@ -104,9 +96,9 @@ fn yes_or_no_takes_nothing_else_and_says_what_was_probably_meant() {
     let world = World::new();
     world.sh("ask-post Go? -w w -t yes_no");
     for near in ["Yes!", "yep", "--text yess"] {
-        assert!(refused(&world, 5, &format!("ask-answer w {near}")).contains("did you mean `yes`?"), "{near}");
+        assert!(world.refused(5, &format!("ask-answer w {near}")).contains("did you mean `yes`?"), "{near}");
     }
-    refused(&world, 5, "ask-answer w perhaps");
+    world.refused(5, "ask-answer w perhaps");
     assert_eq!(world.sh("ask-answer w ' Y '"), "w: answered: yes");
 }
 
@@ -126,7 +118,7 @@ fn an_empty_answer_is_refused_and_the_command_that_declines_is_named() {
         ("w", "ask-answer w --file list.json"),
         ("b", "ask-answer b why= n=1"),
     ] {
-        let words = refused(&world, 5, command);
+        let words = world.refused(5, command);
         assert!(words.contains("is empty") && words.contains(&format!("ask-answer decline {id}")), "{command}: {words}");
     }
     assert!(world.path("m/pending/w.json").exists() && world.path("m/pending/b.json").exists());
@@ -155,7 +147,7 @@ fn a_result_of_ask_user_question_is_checked_against_the_question() {
         json!({"answers": {"How?": "merge"}, "annotations": {"Another question?": {"notes": "soon"}}}),
     ] {
         std::fs::write(world.path("r.json"), result.to_string()).unwrap();
-        let words = refused(&world, 5, "ask-answer w --file r.json");
+        let words = world.refused(5, "ask-answer w --file r.json");
         assert!(words.contains("ask-answer show w --format ask-user-question"), "{result}: {words}");
     }
     std::fs::write(world.path("r.json"), json!({"answers": {"How?": "merge"}}).to_string()).unwrap();

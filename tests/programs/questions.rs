@@ -5,20 +5,12 @@ use serde_json::json;
 
 use crate::support::World;
 
-/// Runs a command that must end with this status; its words.
-#[track_caller]
-fn refused(world: &World, status: i32, command: &str) -> String {
-    let ran = world.shell(command);
-    assert_eq!(ran.code(), status, "{command}: {}", ran.words());
-    ran.words()
-}
-
 #[test]
 fn options_that_nobody_could_choose_are_refused_before_the_post() {
     let world = World::new();
-    let words = refused(&world, 5, "ask-post 'How many?' -w w -t number -o a=b");
+    let words = world.refused(5, "ask-post 'How many?' -w w -t number -o a=b");
     assert!(words.contains("the answer is of type number") && words.contains("leave the options out"), "{words}");
-    refused(&world, 5, "ask-post Why? -w w -t text -o a=b");
+    world.refused(5, "ask-post Why? -w w -t text -o a=b");
     world.sh("ask-post Go? -w w -t yes_no -o yes=Deploy -o no=Wait");
 }
 
@@ -29,13 +21,13 @@ fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
         std::fs::write(world.path("q.json"), document.to_string()).unwrap();
         "ask-post --file q.json"
     };
-    let words = refused(&world, 5, posts(json!({"workflow_id": "w", "question": "How many?", "tpye": "number"})));
+    let words = world.refused(5, posts(json!({"workflow_id": "w", "question": "How many?", "tpye": "number"})));
     assert!(words.contains("q.json") || words.contains("tpye: is an unknown field"), "{words}");
     assert!(words.contains("did you mean `type`?"), "{words}");
-    assert!(refused(&world, 5, posts(json!({"workflow": "w", "question": "?"}))).contains("did you mean `workflow_id`?"));
+    assert!(world.refused(5, posts(json!({"workflow": "w", "question": "?"}))).contains("did you mean `workflow_id`?"));
     assert!(!world.path("m/pending/w.json").exists());
     std::fs::write(world.path("many.json"), json!([{"workflow_id": "v", "question": "?", "optins": ["a"]}]).to_string()).unwrap();
-    assert!(refused(&world, 5, "ask-post --batch --file many.json").contains("did you mean `options`?"));
+    assert!(world.refused(5, "ask-post --batch --file many.json").contains("did you mean `options`?"));
     world.sh(posts(json!({"workflow_id": "w", "question": "?", "ticket": 7, "tags": ["a"]})));
     assert_eq!(world.json("m/pending/w.json")["ticket"], 7);
     // A file made by hand is read as ever.
@@ -48,16 +40,16 @@ fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
 #[test]
 fn many_questions_at_once_come_from_a_file_and_a_question_beside_them_is_refused() {
     let world = World::new();
-    let words = refused(&world, 2, "ask-post --batch hi < /dev/null");
+    let words = world.refused(2, "ask-post --batch hi < /dev/null");
     assert!(words.contains("--batch") && words.contains("hint:"), "{words}");
 }
 
 #[test]
 fn a_default_that_would_decide_by_a_typo_or_by_nothing_is_refused() {
     let world = World::new();
-    let words = refused(&world, 5, "ask-post How? -w w -o keep=K -o merge=M --timeout 2h --default kep");
+    let words = world.refused(5, "ask-post How? -w w -o keep=K -o merge=M --timeout 2h --default kep");
     assert!(words.contains("default") && words.contains("keep, merge"), "{words}");
-    assert!(refused(&world, 5, "ask-post How? -w w --timeout 2h --default ''").contains("default: is empty"));
+    assert!(world.refused(5, "ask-post How? -w w --timeout 2h --default ''").contains("default: is empty"));
 }
 
 #[test]
@@ -107,7 +99,7 @@ fn a_prompt_of_the_operators_own_is_checked_when_it_is_read() {
         ("Go on from {checkpoint}.", "{answer} is missing: the agent would not get the answer (line 2, column 10)"),
     ] {
         world.configure(&format!("[relaunch]\nprompt = \"{prompt}\"\n"));
-        let words = refused(&world, 5, "relaunch prompt w");
+        let words = world.refused(5, "relaunch prompt w");
         assert!(words.contains(&format!("relaunch.prompt: {says}")), "{words}");
         assert!(world.path("m/answered/w.json").exists(), "the answer was taken although the agent could not get it");
     }

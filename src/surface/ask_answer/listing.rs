@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::document;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::list::Pending;
-use crate::mailbox::quarantined_round::{self, QuarantinedRound};
-use crate::mailbox::{Mailbox, list, read_question};
+use crate::mailbox::list::{self, Pending};
+use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use crate::mailbox::{Mailbox, read_question};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
 use crate::surface::terminal::columns;
-use crate::{text, time};
+use crate::{document, text, time};
 
 /// The longest object that is kept until it is printed, in bytes. The question of a longer one is read a second time.
 const KEPT: usize = 4 << 10;

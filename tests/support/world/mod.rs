@@ -254,6 +254,14 @@ impl World {
         output(&mut self.shell_command(script))
     }
 
+    /// Runs a line of shell that must end with this status; its words.
+    #[track_caller]
+    pub fn refused(&self, status: i32, script: &str) -> String {
+        let outcome = self.shell(script);
+        assert_eq!(outcome.code(), status, "{script}: {}", outcome.words());
+        outcome.words()
+    }
+
     /// Runs a line of shell that must succeed; what it printed, without the last newline.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {

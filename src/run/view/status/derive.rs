@@ -4,7 +4,7 @@ use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::quarantined_round::{self, QuarantinedRound};
+use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;

@@ -16,7 +16,7 @@ use crate::error::{Error, IoContext, Result};
 ///
 /// # Errors
 /// [`Error::Failed`] if another user left something in it, or if it is not to be trusted for another reason.
-pub(super) fn tighten(above: BorrowedFd<'_>, name: &Path, path: &Path, me: u32) -> Result<()> {
+pub(in crate::disk) fn tighten(above: BorrowedFd<'_>, name: &Path, path: &Path, me: u32) -> Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(above, name, flags, Mode::empty()).map_err(io::Error::from).io("open", path)?;
     let before = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, OFlags};
 
-use crate::disk::place::OpenFolder;
-use crate::disk::root::open_with;
+use crate::disk::below::OpenFolder;
+use crate::disk::below::open_with;
 
 /// What is known of a file, a folder or a link of this path; a link is not followed.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {

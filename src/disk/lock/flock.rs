@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use rustix::fs::OFlags;
 
-use crate::disk::lock_holder::lock_holder;
-use crate::disk::look::metadata;
-use crate::disk::patience::Patience;
-use crate::disk::root::open_with;
+use crate::disk::below::metadata;
+use crate::disk::below::open_with;
+use crate::disk::lock::Patience;
+use crate::disk::lock::lock_holder;
 use crate::disk::unsynced::open_append;
 use crate::error::{Error, IoContext, Result};
 

@@ -23,7 +23,7 @@ const KINDS: [(&str, &[&str]); 6] = [
 ];
 
 /// What the file named `name` holds instead of its own question, in words. `None` if that cannot be told.
-pub(super) fn instead(path: &Path, name: &str) -> Option<String> {
+pub(in crate::mailbox) fn instead(path: &Path, name: &str) -> Option<String> {
     let bytes = disk::read(path, MAX_QUESTION).ok()?;
     if bytes.is_empty() {
         return Some("the file is empty".into());

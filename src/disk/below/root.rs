@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::disk::tighten::tighten;
+use crate::disk::trust::tighten;
 use crate::disk::trust::{check_trust, is_loose, no_mailbox, user};
 use crate::error::{Error, IoContext, Result};
 
@@ -201,12 +201,12 @@ pub fn explain_missing(error: Error) -> Error {
 }
 
 /// Whether the path is that of an open root.
-pub(super) fn is_root(path: &Path) -> bool {
+pub(in crate::disk) fn is_root(path: &Path) -> bool {
     root_of(path).is_some_and(|(_, below)| below.as_os_str().is_empty())
 }
 
 /// Opens a path; a new file gets this mode.
-pub(super) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+pub(in crate::disk) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC;
     let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(mode) } else { Mode::empty() };
     Ok(match root_of(path) {

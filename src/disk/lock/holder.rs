@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::disk::look::metadata;
+use crate::disk::below::metadata;
 
 /// A process that holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]

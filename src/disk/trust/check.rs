@@ -17,11 +17,11 @@ pub fn check_folder(path: &Path) -> Result<()> {
 }
 
 /// The user whom this process acts for.
-pub(super) fn user() -> u32 {
+pub(in crate::disk) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-pub(super) fn no_mailbox(path: &Path) -> Error {
+pub(in crate::disk) fn no_mailbox(path: &Path) -> Error {
     Error::not_found(
         format!("there is no mailbox at {}", path.display()),
         "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
@@ -35,13 +35,13 @@ fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
 }
 
 /// Whether nothing is wrong with it but that its group may write to it, as to every folder that is made under umask 002.
-pub(super) fn is_loose(meta: &rustix::fs::Stat, user: u32) -> bool {
+pub(in crate::disk) fn is_loose(meta: &rustix::fs::Stat, user: u32) -> bool {
     let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
     is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0o020
 }
 
 /// Fails unless it is a folder of this user that no other user may write to.
-pub(super) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Result<()> {
+pub(in crate::disk) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Result<()> {
     if is_private(meta, me) {
         return Ok(());
     }

@@ -9,51 +9,51 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::disk::root::open_with;
+use crate::disk::below::open_with;
 use crate::error::{Error, IoContext, Result};
 
 /// An opened folder.
 #[derive(Debug)]
-pub(super) struct OpenFolder {
+pub(in crate::disk) struct OpenFolder {
     file: File,
     path: PathBuf,
 }
 
 impl OpenFolder {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::disk) fn open(path: &Path) -> io::Result<Self> {
         let file = open_with(path, OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    pub(super) fn file(&self) -> &File {
+    pub(in crate::disk) fn file(&self) -> &File {
         &self.file
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::disk) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Makes the names in it durable.
-    pub(super) fn sync(&self) -> Result<()> {
+    pub(in crate::disk) fn sync(&self) -> Result<()> {
         self.file.sync_all().io("sync", &self.path)
     }
 }
 
 /// Makes the names in a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+pub(in crate::disk) fn sync_folder(folder: &Path) -> Result<()> {
     OpenFolder::open(folder).io("open", folder)?.sync()
 }
 
 /// A name in an opened folder, whether a file has it or not.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) folder: Arc<OpenFolder>,
+pub(in crate::disk) struct Place {
+    pub(in crate::disk) folder: Arc<OpenFolder>,
     name: OsString,
 }
 
 impl Place {
     /// The place that a path names. Its folder must exist.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(in crate::disk) fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no name"))?;
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -63,41 +63,41 @@ impl Place {
     }
 
     /// Another name in the same folder.
-    pub(super) fn beside(&self, name: impl AsRef<OsStr>) -> Self {
+    pub(in crate::disk) fn beside(&self, name: impl AsRef<OsStr>) -> Self {
         Self { folder: Arc::clone(&self.folder), name: name.as_ref().to_owned() }
     }
 
     /// The name in an opened folder.
-    pub(super) fn within(folder: &Arc<OpenFolder>, name: impl AsRef<OsStr>) -> Self {
+    pub(in crate::disk) fn within(folder: &Arc<OpenFolder>, name: impl AsRef<OsStr>) -> Self {
         Self { folder: Arc::clone(folder), name: name.as_ref().to_owned() }
     }
 
     /// The permission bits of the file, if there is one.
-    pub(super) fn mode(&self) -> Option<u32> {
+    pub(in crate::disk) fn mode(&self) -> Option<u32> {
         let meta = rustix::fs::statat(&self.folder.file, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(meta.st_mode & 0o777)
     }
 
     /// Creates a file; fails if the name exists.
-    pub(super) fn create(&self, mode: u32) -> io::Result<File> {
+    pub(in crate::disk) fn create(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || rustix::fs::openat(&self.folder.file, &self.name, flags, Mode::from_raw_mode(mode));
         Ok(rustix::io::retry_on_intr(open)?.into())
     }
 
     /// Creates a folder; fails if the name exists.
-    pub(super) fn create_folder(&self) -> io::Result<()> {
+    pub(in crate::disk) fn create_folder(&self) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.folder.file, &self.name, Mode::RWXU)?)
     }
 
     /// Creates a FIFO; fails if the name exists.
     #[cfg(feature = "relaunch")]
-    pub(super) fn create_fifo(&self) -> io::Result<()> {
+    pub(in crate::disk) fn create_fifo(&self) -> io::Result<()> {
         Ok(rustix::fs::mknodat(&self.folder.file, &self.name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
     }
 
     /// Gives the file another name, without a sync. Fails with [`io::ErrorKind::AlreadyExists`] where `to` exists.
-    pub(super) fn rename_noreplace(&self, to: &Self) -> io::Result<()> {
+    pub(in crate::disk) fn rename_noreplace(&self, to: &Self) -> io::Result<()> {
         let (here, there) = (&self.folder.file, &to.folder.file);
         match rustix::fs::renameat_with(here, &self.name, there, &to.name, RenameFlags::NOREPLACE) {
             // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
@@ -110,28 +110,28 @@ impl Place {
     }
 
     /// Gives the file another name, without a sync; a file of that name is replaced.
-    pub(super) fn rename_over(&self, to: &Self) -> io::Result<()> {
+    pub(in crate::disk) fn rename_over(&self, to: &Self) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.folder.file, &self.name, &to.folder.file, &to.name)?)
     }
 
     /// Exchanges the names of two files, without a sync.
-    pub(super) fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
+    pub(in crate::disk) fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
         rustix::fs::renameat_with(&self.folder.file, &self.name, &with.folder.file, &with.name, RenameFlags::EXCHANGE)
     }
 
     /// Removes the file, without a sync.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    pub(in crate::disk) fn remove(&self) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.folder.file, &self.name, AtFlags::empty())?)
     }
 
     /// Removes the folder if nothing lies in it, without a sync.
-    pub(super) fn remove_folder(&self) -> io::Result<()> {
+    pub(in crate::disk) fn remove_folder(&self) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.folder.file, &self.name, AtFlags::REMOVEDIR)?)
     }
 }
 
 /// The folder that a file lies in.
-pub(super) fn parent(path: &Path) -> Result<&Path> {
+pub(in crate::disk) fn parent(path: &Path) -> Result<&Path> {
     match path.parent() {
         Some(p) if p.as_os_str().is_empty() => Ok(Path::new(".")),
         Some(p) => Ok(p),

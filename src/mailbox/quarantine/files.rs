@@ -9,8 +9,8 @@ use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::held;
 use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::quarantine::held;
 use crate::time::{self, Time};
 
 /// The grace time. An unusable file may still be in the middle of being written: it is moved only after it has not changed for
@@ -18,7 +18,7 @@ use crate::time::{self, Time};
 pub const GRACE: Duration = Duration::from_secs(3);
 
 /// What is left of a file's [`GRACE`] time; `None` once it is over, or if the file is gone.
-pub(super) fn grace_left(path: &Path) -> Option<Duration> {
+pub(in crate::mailbox) fn grace_left(path: &Path) -> Option<Duration> {
     use std::os::unix::fs::MetadataExt;
     let meta = disk::metadata(path).ok()?;
     // ctime: the last change of any kind, renames included.
