@@ -1,4 +1,4 @@
-//! Standard error that never holds up its writer: a service goes on working when nobody reads its log.
+//! Standard error that never holds up its writer: a service goes on working when its log is not read.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How close two spellings are: what somebody wrote, and a name that is known.
+//! Compares a word that a person wrote with the names that are known.
 
 /// Longer texts are not searched for misspellings.
 const MAX_COMPARED: usize = 64;

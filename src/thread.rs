@@ -16,8 +16,8 @@ pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Re
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that exists and waits for its work. Whoever needs a thread for something that cannot be undone, such as waiting for a
-/// process, has it before that is begun. Dropping it ends the thread.
+/// A thread that exists and waits for its work. A caller that starts something which cannot be undone, such as a process to wait
+/// for, makes the thread first. Dropping it ends the thread.
 #[derive(Debug)]
 #[must_use = "dropping it ends the thread"]
 pub struct Waiting(Sender<Work>);

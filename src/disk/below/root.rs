@@ -1,7 +1,7 @@
 //! A folder below which no symbolic link is followed: an opened mailbox.
 //!
 //! The functions of this room take plain paths. A path below an opened root is looked up from the root's descriptor, and the lookup fails at
-//! the first symbolic link, whenever somebody put it there. So nothing outside of the root is read or changed, and a root that is
+//! the first symbolic link, even one that is put there during the lookup. So nothing outside of the root is read or changed, and a root that is
 //! moved while a program runs stays the same folder for this program. A path outside of all roots is looked up as usual.
 
 use std::fs::File;
@@ -28,14 +28,14 @@ pub struct Root {
     /// Device and inode.
     id: (u64, u64),
     loose: Loose,
-    /// The folders that were made private since it was opened, until somebody takes the list.
+    /// The folders that were made private since the root was opened. Taking the list empties it.
     tightened: Mutex<Vec<PathBuf>>,
 }
 
 /// What happens to a folder of this user that is too open only because it was made under umask 002: see the file `tighten`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loose {
-    /// It is made private, if nobody else left anything in it.
+    /// It is made private, if it holds no entry of another user.
     Tighten,
     /// It is refused.
     Refuse,

@@ -133,7 +133,7 @@ fn retry<T>(limit: Duration, attempt: impl Fn() -> Result<Option<T>>) -> Result<
     }
 }
 
-/// A lock for which nobody waited is known to be held: its holder is not looked up again, which reads all of `/proc`.
+/// The error for a lock that stayed held. With no time to wait, the holder is not looked up, because that reads all of `/proc`.
 fn stayed_locked(path: &Path, limit: Duration) -> Error {
     let shown = path.display();
     let holder = if limit.is_zero() { None } else { lock_holder(path) };

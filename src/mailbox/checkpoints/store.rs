@@ -54,7 +54,7 @@ pub(super) fn parse_proven(bytes: &[u8], workflow: &WorkflowId) -> Result<Checkp
             Some(other) => Err(names_another(other, workflow)),
             None => Err(not_proven()),
         },
-        // Such an error holds no content: it names the place where the JSON breaks off, or a field of a checkpoint that is this workflow's.
+        // These errors quote no content of a foreign file: they name the place where the JSON breaks off, or a field of this workflow's checkpoint.
         Err(e) if serde_json::from_slice::<IgnoredAny>(bytes).is_err() || says(bytes, workflow) => Err(e),
         Err(_) => Err(not_proven()),
     }

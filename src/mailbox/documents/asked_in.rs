@@ -6,8 +6,8 @@
 //! hash     UUIDv5(proof, "run")            `nonce_hash` of `run.json`
 //! ```
 //! Each is computed from the one above, and not the other way round: a UUIDv5 is a SHA-1 of 122 unknown bits. (SHA-1 is weak against
-//! collisions. Those do not help here, because the nonce is not the attacker's choice.) So nobody who reads the mailbox learns a nonce.
-//! Whoever can read a question that was asked in a run can copy its proof.
+//! collisions. Those do not help here, because the attacker does not choose the nonce.) So reading the mailbox tells no nonce.
+//! A process that can read a question which was asked in a run can copy its proof.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -15,7 +15,7 @@ use crate::text::{excerpt, shell_quote};
 pub enum Given {
     /// By a person, whose program can ask again: a value that is close to an option, but none, is refused.
     ByPerson,
-    /// By a person who says that these are their own words; or by hand, in a file whose writer cannot be asked again.
+    /// By a person who says that these are their own words; or by hand: askbox cannot ask the writer of a file again.
     InOwnWords,
     /// By the asker, as the question's default: it may be empty, too.
     ByAsker,

@@ -1,5 +1,5 @@
-//! Rounds that were answered or claimed, and whose file could not be read and lies in `quarantine/`. Somebody waits for each of them, so they
-//! count as parked until a person mends the file.
+//! Rounds that were answered or claimed, and whose file could not be read and lies in `quarantine/`. Their agents wait, so these
+//! rounds count as parked until a person mends the file.
 //!
 //! Nothing but the file's name and its `.reason` says so: see [`crate::mailbox::quarantine`].
 

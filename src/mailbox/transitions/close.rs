@@ -102,7 +102,7 @@ pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument
 pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
     if from == Folder::Pending {
         create_runs_folder(mailbox, round)?;
-        // Whoever made it: without its name, a power cut would hide the round from its workflow.
+        // Another program may have made the folder and not synced its name. A power cut would then hide the round from its workflow.
         disk::sync_names_up_to(&mailbox.runs_of_workflow(&round.workflow), &mailbox.folder(Folder::Runs))?;
     }
     let path = round::path(mailbox, from, round);

@@ -23,7 +23,7 @@ pub fn named(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<PathBuf> 
 pub(super) enum Checkpoint<'a> {
     /// The one that the question names, if it says that it is this workflow's; else the one in the mailbox.
     At(PathBuf),
-    /// There is none but this one that the question names, which the agent gets no permission to read.
+    /// The question names this file, and the mailbox has no checkpoint. The agent gets no permission to read the file.
     Unusable(&'a Path, Error),
     /// None was saved.
     None,

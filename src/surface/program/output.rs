@@ -1,6 +1,6 @@
 //! What a program prints: answers on standard output, messages for people on standard error.
 //!
-//! Everything passes a filter here, whoever wrote it: what controls a terminal is left out of words and escaped in JSON.
+//! All output passes a filter here. The filter leaves terminal controls out of words, and escapes them in JSON.
 
 use std::io::{self, Write};
 

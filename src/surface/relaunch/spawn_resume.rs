@@ -101,7 +101,7 @@ pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, j
 /// The run of askbox in which this program was called, if any. Only its workflow can be woken.
 ///
 /// # Errors
-/// [`Error::Failed`] if the environment names a run and does not prove it: a child of nobody would be a surprise.
+/// [`Error::Failed`] if the environment names a run and does not prove it. A child without a parent would surprise the caller.
 fn caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
     let said = said_caller()?;
     let proven = proven_caller(mailbox)?;

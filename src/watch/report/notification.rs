@@ -57,7 +57,7 @@ pub(super) fn start(config: &Notify, notification: Notification, ended: impl FnO
     Ok(())
 }
 
-/// A file in memory and not a pipe: the program may never read it, and then nobody has to wait for the write.
+/// Makes a file in memory. With a pipe, the watcher would wait for a program that never reads it.
 fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = File::from(rustix::fs::memfd_create("question", rustix::fs::MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
