@@ -30,6 +30,8 @@ impl Watcher<'_> {
                     // All messages that have come meanwhile are handled in one pass.
                     for message in std::iter::once(first).chain(messages.try_iter()) {
                         if self.handle(message).is_break() {
+                            // A question may have been told earlier in this pass.
+                            self.mark_notified();
                             return Ok(Left::Stopped);
                         }
                     }
