@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
-use crate::disk::below::Place;
-use crate::disk::below::open_with;
+use crate::disk::below::{Place, open_with, parent};
+use crate::disk::temporary::Temporary;
 use crate::error::{IoContext, Result};
 
 /// A FIFO of that name is refused instead of waited for.
@@ -19,10 +19,12 @@ pub fn touch(path: &Path) -> Result<()> {
     open_with(path, MARK, 0o600).map(drop).io("create", path)
 }
 
-/// [`touch`], and sets the modification time.
-pub fn touch_dated(path: &Path, changed: SystemTime) -> Result<()> {
-    let file = open_with(path, MARK, 0o600).io("create", path)?;
-    file.set_modified(changed).io("date", path)
+/// Replaces a file (or creates it) and sets its modification time. A reader never sees the new content with another time.
+pub fn replace_unsynced(path: &Path, bytes: &[u8], changed: SystemTime) -> Result<()> {
+    let target = Place::of(path).io("write in", parent(path)?)?;
+    let temporary = Temporary::write(&target, bytes, 0o600)?;
+    temporary.file.set_modified(changed).io("date", path)?;
+    temporary.name.replace(&target).io("replace", path)
 }
 
 /// Removes a file; a missing file is no error.

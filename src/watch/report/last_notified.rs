@@ -1,6 +1,11 @@
-//! Until when the user has been notified of new questions: the modification time of `locks/told`. A watcher that starts notifies the
-//! user of questions that came after that. The file is not synced: after a power cut, the user may be notified twice.
+//! Of which questions the user has been notified: the file `locks/told`. A watcher that starts notifies the user of the others.
+//!
+//! The modification time says until when every question was told. Two files may come at the same time of a coarse clock, and one
+//! that came first may be read last: the file names the questions of the last moments, and only those were told. The file is not
+//! synced: after a power cut, the user may be notified twice.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -8,14 +13,34 @@ use std::time::{Duration, SystemTime};
 use crate::disk;
 use crate::mailbox::Mailbox;
 
+/// How long before the modification time a question may have come that was not told.
+const LAST_MOMENTS: Duration = Duration::from_secs(1);
+/// How many questions the file names at most.
+const NAMED: usize = 4096;
+/// The longest file that is read, in bytes: a file name has 255 bytes at most.
+const LONGEST: u64 = NAMED as u64 * 300;
+
+/// A question's file: when it came, in nanoseconds since 1970, and its name.
+type Arrival = (u128, String);
+
 #[derive(Debug)]
 pub(in crate::watch) struct LastNotified {
     path: PathBuf,
-    /// The time at the start of this watcher; `None` if no watcher ran before.
-    at: Option<SystemTime>,
+    /// What an earlier watcher has told; `None` if no watcher ran before.
+    before: Option<Told>,
     /// This watcher has read every question that came until then.
     read: SystemTime,
-    marked: SystemTime,
+    /// The questions of the last moments that this watcher has read.
+    last: BTreeSet<Arrival>,
+    is_marked: bool,
+}
+
+#[derive(Debug)]
+struct Told {
+    /// Each question that came before this was told, in nanoseconds since 1970.
+    all_before: u128,
+    /// These were told as well.
+    named: BTreeSet<Arrival>,
 }
 
 impl LastNotified {
@@ -24,29 +49,99 @@ impl LastNotified {
         let (path, now) = (mailbox.lock_file("told"), SystemTime::now());
         // A time ahead of the clock was written before the clock was set back: it says nothing.
         let at = disk::metadata(&path).and_then(|m| m.modified()).ok().filter(|at| *at <= now);
-        Self { at, path, read: now, marked: SystemTime::UNIX_EPOCH }
+        let before = at.map(|at| Told::read(&path, at));
+        let last = before.iter().flat_map(|told| told.named.clone()).collect();
+        Self { path, before, read: now, last, is_marked: false }
     }
 
-    /// Whether a file came after the last notification before this watcher started.
+    /// Whether a question came that no earlier watcher has told.
     pub(in crate::watch) fn is_news(&self, path: &Path) -> bool {
-        self.at.is_none_or(|at| came(path).is_some_and(|came| came > at))
+        let Some(told) = &self.before else { return true };
+        arrival(path).is_some_and(|arrival| arrival.0 >= told.all_before && !told.named.contains(&arrival))
     }
 
     /// This question was read, and all that came before it.
     pub(in crate::watch) fn has_read(&mut self, path: &Path) {
-        self.read = came(path).unwrap_or(self.read).clamp(self.read, SystemTime::now().max(self.read));
+        let Some(arrival) = arrival(path) else { return };
+        let came = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(arrival.0).unwrap_or_default());
+        self.read = came.clamp(self.read, SystemTime::now().max(self.read));
+        self.last.insert(arrival);
+        self.is_marked = false;
     }
 
     /// Notes that the user has been notified of every question that was read.
     pub(in crate::watch) fn mark(&mut self) {
-        if self.marked != self.read && disk::touch_dated(&self.path, self.read).is_ok() {
-            self.marked = self.read;
+        if self.is_marked {
+            return;
         }
+        let moments_ago = nanoseconds(self.read).saturating_sub(LAST_MOMENTS.as_nanos());
+        self.last.retain(|(came, _)| *came >= moments_ago);
+        while self.last.len() > NAMED {
+            self.last.pop_first();
+        }
+        let names: String = self.last.iter().map(|(came, name)| format!("{came} {name}\n")).collect();
+        self.is_marked = disk::replace_unsynced(&self.path, names.as_bytes(), self.read).is_ok();
+    }
+}
+
+impl Told {
+    fn read(path: &Path, at: SystemTime) -> Self {
+        let content = disk::read(path, LONGEST).unwrap_or_default();
+        let line = |line: &str| line.split_once(' ').and_then(|(came, name)| Some((came.parse().ok()?, name.to_owned())));
+        let named: BTreeSet<Arrival> = String::from_utf8_lossy(&content).lines().filter_map(line).collect();
+        let moments_ago = nanoseconds(at).saturating_sub(LAST_MOMENTS.as_nanos());
+        // With so many questions, the older ones of the last moments are no longer named.
+        let oldest = named.first().filter(|_| named.len() >= NAMED).map_or(0, |(came, _)| *came);
+        Self { all_before: moments_ago.max(oldest), named }
     }
 }
 
 /// The time of the inode change: `mv` keeps the modification time.
-fn came(path: &Path) -> Option<SystemTime> {
+fn arrival(path: &Path) -> Option<Arrival> {
     let m = disk::metadata(path).ok()?;
-    Some(SystemTime::UNIX_EPOCH + Duration::new(u64::try_from(m.ctime()).ok()?, u32::try_from(m.ctime_nsec()).ok()?))
+    let came = Duration::new(u64::try_from(m.ctime()).ok()?, u32::try_from(m.ctime_nsec()).ok()?);
+    Some((came.as_nanos(), path.file_name().and_then(OsStr::to_str)?.to_owned()))
+}
+
+fn nanoseconds(time: SystemTime) -> u128 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Mailbox;
+
+    fn arrivals(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(|name| folder.join(format!("{name}.json"))).inspect(|path| std::fs::write(path, "{}").unwrap()).collect()
+    }
+
+    #[test]
+    fn a_question_is_news_although_another_one_of_the_same_moment_was_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let mut first = LastNotified::of(&mailbox);
+        // On most machines the kernel gives these the same time.
+        let files = arrivals(folder.path(), &["a", "b", "c"]);
+        assert!(files.iter().all(|path| first.is_news(path)), "no watcher ran before");
+        first.has_read(&files[1]);
+        first.mark();
+        let second = LastNotified::of(&mailbox);
+        assert_eq!(files.iter().map(|path| second.is_news(path)).collect::<Vec<_>>(), [true, false, true]);
+    }
+
+    #[test]
+    fn what_was_told_stays_told_through_watchers_that_told_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let files = arrivals(folder.path(), &["a"]);
+        let mut first = LastNotified::of(&mailbox);
+        first.has_read(&files[0]);
+        first.mark();
+        for _ in 0..3 {
+            let mut next = LastNotified::of(&mailbox);
+            assert!(!next.is_news(&files[0]));
+            next.mark();
+        }
+    }
 }
