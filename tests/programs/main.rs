@@ -12,6 +12,7 @@ mod dependencies;
 mod doctor;
 mod inbox;
 mod init;
+mod kept_answer;
 mod named_files;
 mod near_misses;
 mod questions;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use crate::disk;
 use crate::document::{self, Document, Stored};
@@ -12,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::checkpoint::{self, Checkpoint, CheckpointDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::read_question::modified;
 
 /// The field in which a checkpoint says whose it is.
 const PROOF: &str = "workflow_id";
@@ -100,7 +102,8 @@ fn missing(workflow: &WorkflowId) -> Error {
     )
 }
 
-/// Replaces a workflow's own checkpoint, durably. Returns its path.
+/// Replaces a workflow's own checkpoint, durably. The answer that it held stays, unless `json` says another.
+/// Returns its path.
 pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<PathBuf> {
     let mut document = CheckpointDocument::parse(json)?;
     match &document.typed.workflow_id {
@@ -112,11 +115,39 @@ pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<Pat
     checkpoint::check(&document.typed)?;
     document.typed.schema_version = Some(crate::document::SCHEMA_VERSION);
     document.update()?;
-    let bytes = checkpoint::to_file(&document, 0)?;
+    // Whatever is wrong with it is said before the wait for the lock.
+    checkpoint::to_file(&document, 0)?;
     let _lock = mailbox.lock(workflow)?;
     let path = path(mailbox, workflow);
-    disk::replace(&path, &bytes)?;
+    // Written by hand, an answer is as old as its file: a later date would make it the answer of a later question.
+    let written = modified(&path);
+    let by_hand = match read_own(&path, workflow) {
+        Ok(earlier) => keep_answer(&mut document, &earlier)?,
+        Err(_) => false,
+    };
+    let bytes = checkpoint::to_file(&document, 0)?;
+    if by_hand {
+        disk::replace_dated(&path, &bytes, written)?
+    } else {
+        disk::replace(&path, &bytes)?
+    }
     Ok(path)
+}
+
+/// Carries the answer of the `earlier` checkpoint over: an agent saves its own state, and the answer is not part of it. Returns whether that
+/// is an answer that a person wrote by hand.
+fn keep_answer(document: &mut CheckpointDocument, earlier: &CheckpointDocument) -> Result<bool> {
+    let names_another = document.field("user_answer").is_some() && document.typed.user_answer != earlier.typed.user_answer;
+    if names_another || document.field("user_answer_to").is_some() {
+        return Ok(false);
+    }
+    for name in ["user_answer", "user_answer_to"] {
+        if let Some(value) = earlier.field(name).filter(|_| document.field(name).is_none()) {
+            let value: Box<RawValue> = serde_json::from_str(value).map_err(|e| Error::invalid(name, e.to_string(), "write it again"))?;
+            document.set_field(name, &value)?;
+        }
+    }
+    Ok(earlier.typed.user_answer.is_some() && earlier.typed.user_answer_to.is_none())
 }
 
 /// Changes a workflow's own checkpoint under the workflow's lock.

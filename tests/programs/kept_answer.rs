@@ -1,0 +1,70 @@
+//! The answer stays in the checkpoint until the next answer replaces it.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, until};
+
+fn saved(world: &World) -> Value {
+    world.json("m/checkpoints/w.json")
+}
+
+#[test]
+fn an_agent_that_saves_its_state_after_the_answer_keeps_the_answer_until_the_next_one() {
+    let world = World::new();
+    world.sh("checkpoint save w --step ask && ask-post Which? -w w -o a=A -o b=B && ask-answer w a && relaunch prompt w");
+    let first = saved(&world)["user_answer_to"].clone();
+    for save in [
+        "checkpoint save w --step two",
+        "echo '{\"current_step\":\"three\"}' | checkpoint save w",
+        "jq 'del(.user_answer_to)' m/checkpoints/w.json | checkpoint save w",
+    ] {
+        world.sh(save);
+        assert_eq!((&saved(&world)["user_answer"], &saved(&world)["user_answer_to"]), (&json!("a"), &first), "{save}");
+    }
+    assert_eq!(world.sh("checkpoint get w user_answer"), "a");
+    assert_eq!(world.sh("eval \"$(checkpoint env w)\"; echo $USER_ANSWER"), "a");
+    world.sh("ask-post Again? -w w && checkpoint save w --step four && ask-answer w yes");
+    assert_eq!(saved(&world)["user_answer"], "yes");
+    assert_ne!(saved(&world)["user_answer_to"], first);
+}
+
+#[test]
+fn an_answer_that_the_agent_writes_itself_replaces_the_one_that_was_there() {
+    let world = World::new();
+    world.sh("checkpoint save w --step ask && ask-post Which? -w w && ask-answer w a && relaunch prompt w");
+    world.sh("echo '{\"user_answer\": \"mine\"}' | checkpoint save w");
+    assert_eq!((&saved(&world)["user_answer"], saved(&world).get("user_answer_to")), (&json!("mine"), None));
+    world.sh("echo '{\"user_answer\": null}' | checkpoint save w");
+    assert_eq!(saved(&world)["user_answer"], Value::Null);
+    world.sh("checkpoint save w --step two");
+    assert_eq!(saved(&world)["user_answer"], Value::Null);
+}
+
+#[test]
+fn an_answer_by_hand_survives_a_save_and_does_not_become_the_answer_of_a_later_question() {
+    let world = World::stepping("work");
+    let write = |path: &str, age: u64| {
+        let file = std::fs::File::options().write(true).open(world.path(path)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+    };
+    // The answer is older than the question, so it is none: the save must not make it younger.
+    world.sh("echo '{\"user_answer\": \"old\"}' | checkpoint save w");
+    write("m/checkpoints/w.json", 60);
+    world.sh("ask-post Which? -w w && checkpoint save w --step two");
+    assert_eq!(saved(&world)["user_answer"], "old");
+    world.sh("mv m/pending/w.json m/answered/w.json");
+    write("m/answered/w.json", 10);
+    let watcher = world.watch();
+    world.appears("pending/w.json");
+    assert!(!world.names("answered").iter().any(|n| n == "w.json"), "{}", watcher.log());
+    // Written after the question, it is the answer, and an agent that saves its state meanwhile does not lose it.
+    drop(watcher);
+    world.sh("mv m/pending/w.json m/answered/w.json");
+    write("m/answered/w.json", 10);
+    world.sh("jq '.user_answer = \"new\"' m/checkpoints/w.json > t && mv t m/checkpoints/w.json && checkpoint save w --step three");
+    let _watcher = world.watch();
+    until("it is answered", || world.audit("w").contains(&"delivered".to_owned()));
+    assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "new");
+}
