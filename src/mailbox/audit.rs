@@ -1,15 +1,21 @@
 //! The audit trail, `audit.jsonl`: one line for each transition, with who, when and why. It is appended without fsync and its
 //! failures are ignored: the documents are the truth, and a full disk must not undo a transition. At [`ROTATE_AT`] bytes the
 //! file becomes `audit.jsonl.1`, and the older ones move up by one.
+//!
+//! No line holds a question or an answer, nor what an agent said: a line names the round, whose document has the texts, and the hashes
+//! of question and answer, by which a reader sees whether the document still says the same.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::disk::{self, Lock};
 use crate::document;
 use crate::error::{IoContext, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Mailbox, WorkflowLock};
 use crate::time::{self, Time};
 
@@ -34,10 +40,16 @@ pub struct Entry {
     /// The round concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
+    /// Which text of the question: the `question_hash` that an answer to it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_hash: Option<Uuid>,
+    /// Which answer: a hash of its outcome, value and note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_hash: Option<Uuid>,
     /// Who did it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
-    /// Why, in words.
+    /// Why, or through what, in words: never those of a question, an answer or an agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -52,7 +64,29 @@ impl Entry {
     /// An event of the mailbox.
     #[must_use]
     pub fn about(event: &str) -> Self {
-        Self { at: time::now(), event: event.into(), workflow_id: None, question_id: None, by: String::new(), why: String::new() }
+        Self {
+            at: time::now(),
+            event: event.into(),
+            workflow_id: None,
+            question_id: None,
+            question_hash: None,
+            answer_hash: None,
+            by: String::new(),
+            why: String::new(),
+        }
+    }
+
+    /// Sets which question it was, as it lies in the mailbox.
+    #[must_use]
+    pub fn question(self, question: &Question) -> Self {
+        Self { question_hash: question.hash().ok(), ..self }
+    }
+
+    /// Sets which question and which answer it was.
+    #[must_use]
+    pub fn answer(self, question: &Question, answer: &Answer) -> Self {
+        let named = self.question(question);
+        Self { answer_hash: named.question_hash.and_then(|of| answer.hash(&of).ok()), ..named }
     }
 
     /// Sets who did it.

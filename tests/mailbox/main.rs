@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod audit_texts;
 mod brought_back;
 mod checkpoint_proof;
 mod clocks;

@@ -201,6 +201,11 @@ impl Answer {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
     }
 
+    /// A UUIDv5 of the outcome, the value and the note, in the namespace of the question's hash. The audit trail names an answer by it.
+    pub fn hash(&self, question: &Uuid) -> crate::error::Result<Uuid> {
+        Ok(Uuid::new_v5(question, &crate::document::to_json(&(&self.outcome, &self.value, &self.note))?))
+    }
+
     /// Whether this says nothing: a place left open in a file made by hand.
     #[must_use]
     pub fn is_blank(&self) -> bool {

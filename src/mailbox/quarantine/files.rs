@@ -64,7 +64,7 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
         }
         match disk::rename(path, &target) {
             Ok(Placed::Done) => {
-                log(mailbox, &from, &shown, &reason);
+                log(mailbox, &from, &shown, &reason_file);
                 return Ok(target);
             }
             Ok(Placed::NameExists) => {}
@@ -83,14 +83,15 @@ fn cut_to(name: &OsStr, max: usize) -> OsString {
     OsStr::from_bytes(&name.as_bytes()[..end]).to_owned()
 }
 
-/// Every quarantine is in the audit trail, and in the log of a program that has one.
-fn log(mailbox: &Mailbox, from: &str, name: &str, reason: &str) {
+/// Every quarantine is in the audit trail, and in the log of a program that has one. The reason may quote the file, so both only name it.
+fn log(mailbox: &Mailbox, from: &str, name: &str, reason: &Path) {
     let round = RoundId::from_file_name(name).filter(|_| from == Folder::Running.name());
     let workflow = round.as_ref().map(|r| r.workflow.clone()).or_else(|| WorkflowId::from_file_name(name));
     #[cfg(feature = "relaunch")]
     tracing::warn!("quarantined {from}/{}: see quarantine/", crate::text::excerpt(name, 140));
+    let reason = crate::text::file_name(reason.file_name().unwrap_or_default());
     let entry = Entry { workflow_id: workflow, question_id: round.map(|r| r.question), ..Entry::about("quarantined") };
-    audit::record(mailbox, entry.by("askbox").why(format!("{from}/{name}: {reason}")));
+    audit::record(mailbox, entry.by("askbox").why(format!("{from}/{name}: see quarantine/{reason}")));
 }
 
 /// What the `.reason` of a quarantined file says.

@@ -66,8 +66,8 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
         None => user_answer::given_by_hand(mailbox, &path, &document.typed, &round),
     };
     let reply = given
-        .ok_or_else(|| no_answer(mailbox, &document.typed))
-        .and_then(|answer| check_answer::check(&document.typed, answer, Given::InOwnWords).map_err(|e| e.to_string()));
+        .ok_or_else(|| Unusable::said(no_answer(mailbox, &document.typed)))
+        .and_then(|answer| check_answer::check(&document.typed, answer, Given::InOwnWords).map_err(|e| Unusable::answer(&e)));
     let reply = match (reply, grace_left(&path)) {
         (Ok(reply), _) => reply,
         (Err(_), Some(left)) => return Ok(Adopted::InGrace(left)),
@@ -91,7 +91,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     // With `user_answer_to` set, the value cannot be taken for an answer to a later question. A failure changes nothing: the
     // answer is in the document.
     let _ = user_answer::write(mailbox, &document, &round, &reply);
-    let entry = Entry::of(reply.outcome.word(), &round).by(&reply.by).why("a file put into answered/");
+    let entry = Entry::of(reply.outcome.word(), &round).answer(&document.typed, &reply).by(&reply.by).why("a file put into answered/");
     disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
@@ -165,19 +165,38 @@ pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> 
     if user_answer::given_by_hand(mailbox, &path, &document.typed, &round).is_some() {
         return Ok(false);
     }
-    Ok(matches!(undo(mailbox, &path, &round, "no answer came with it")?, Adopted::Undone))
+    Ok(matches!(undo(mailbox, &path, &round, &Unusable::said(NO_ANSWER.into()))?, Adopted::Undone))
+}
+
+const NO_ANSWER: &str = "no answer came with it";
+
+/// Why a question that was moved by hand is not answered.
+struct Unusable {
+    /// For the file's `.reason`. It may quote the answer.
+    why: String,
+    /// For the audit trail.
+    without_quotes: String,
+}
+
+impl Unusable {
+    fn said(why: String) -> Self {
+        Self { without_quotes: why.clone(), why }
+    }
+
+    fn answer(error: &Error) -> Self {
+        Self { why: error.to_string(), without_quotes: "its answer does not fit the question".into() }
+    }
 }
 
 /// Why there is no answer. One in a file that does not say that it is this workflow's checkpoint is not looked for.
 fn no_answer(mailbox: &Mailbox, question: &Question) -> String {
-    let none = "no answer came with it".to_owned();
     match question.checkpoint.as_deref().map(|path| store::read_named(mailbox, path, &question.workflow_id)) {
-        Some(Err(e)) if store::is_not_proven(&e) => format!("{none}: {e}"),
-        _ => none,
+        Some(Err(e)) if store::is_not_proven(&e) => format!("{NO_ANSWER}: {e}"),
+        _ => NO_ANSWER.into(),
     }
 }
 
-fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Adopted> {
+fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, Unusable { why, without_quotes }: &Unusable) -> Result<Adopted> {
     // pending/ takes no document of that length.
     if disk::metadata(path).is_ok_and(|m| m.len() > MAX_QUESTION) {
         quarantine(mailbox, path, round.workflow.file_name(), why)?;
@@ -189,6 +208,6 @@ fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, why: &str) -> Result<Ad
         quarantine(mailbox, path, round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
         return Ok(Adopted::Quarantined);
     }
-    audit::record(mailbox, Entry::of("undone", round).by("askbox").why(format!("moved to answered/, but {why}")));
+    audit::record(mailbox, Entry::of("undone", round).by("askbox").why(format!("moved to answered/, but {without_quotes}")));
     Ok(Adopted::Undone)
 }

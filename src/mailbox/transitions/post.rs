@@ -49,7 +49,8 @@ struct Prepared {
 
 impl Prepared {
     fn entry(&self) -> Entry {
-        Entry::of("posted", &self.round).by(self.document.typed.asked_by.as_deref().unwrap_or_default())
+        let question = &self.document.typed;
+        Entry::of("posted", &self.round).question(question).by(question.asked_by.as_deref().unwrap_or_default())
     }
 }
 
@@ -174,7 +175,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
             ));
         }
     }
-    audit::record(mailbox, Entry::of("posted", round).by(question.asked_by.as_deref().unwrap_or_default()));
+    audit::record(mailbox, Entry::of("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));
     Ok(Receipt { round: round.clone(), repeated: false })
 }
 

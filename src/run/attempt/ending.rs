@@ -7,7 +7,6 @@ use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
-use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::timers::{Due, Timer};
@@ -172,7 +171,6 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.why = Some(why.clone());
         }
     }
-    let why = run.why.clone().unwrap_or_default();
     if run.state == State::Delivered {
         // Both files are written before either is synced, so that the syncs overlap.
         let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
@@ -185,12 +183,15 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     record::write(mailbox, &run)?;
     match run.state {
         State::Failed => {
-            audit::record(mailbox, Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(&why));
+            audit::record(
+                mailbox,
+                Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(in_audit(&run)),
+            );
             if let Some(at) = run.retry_at {
                 Timer { at, due: Due::Retry, round }.arm(mailbox)?;
             }
         }
-        _ => park(mailbox, &round, &why)?,
+        _ => park(mailbox, &run)?,
     }
     Ok(run)
 }
@@ -244,9 +245,16 @@ fn shorten(text: &str) -> String {
 }
 
 /// Moves the round from `running/` to `parked/`, where it stays until it is retried or dropped. The caller holds the workflow's lock.
-pub fn park(mailbox: &Mailbox, round: &RoundId, why: &str) -> Result<()> {
-    if disk::rename(&mailbox.round(Folder::Running, round), &mailbox.round(Folder::Parked, round))? == Placed::Done {
-        audit::record(mailbox, Entry::of("parked", round).by("supervisor").why(why));
+pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let round = run.round();
+    if disk::rename(&mailbox.round(Folder::Running, &round), &mailbox.round(Folder::Parked, &round))? == Placed::Done {
+        audit::record(mailbox, Entry::of("parked", &round).by("supervisor").why(in_audit(run)));
     }
     Ok(())
+}
+
+/// The end of an attempt in the audit trail, which holds no words of an agent: the class of the failure, and where the reason stands.
+fn in_audit(run: &Run) -> String {
+    let class = run.failure.as_ref().map_or("stopped", |failure| failure.class.word());
+    format!("{class}; the reason is in runs/{}/run.json", run.token())
 }

@@ -44,6 +44,26 @@ pub enum Class {
 }
 
 impl Class {
+    /// The name, as JSON has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Throttled => "throttled",
+            Self::Held => "held",
+            Self::Shortage => "shortage",
+            Self::Agent => "agent",
+            Self::Authentication => "authentication",
+            Self::Billing => "billing",
+            Self::Budget => "budget",
+            Self::Tree => "tree",
+            Self::Turns => "turns",
+            Self::InvalidRequest => "invalid_request",
+            Self::TooLong => "too_long",
+            Self::Setup => "setup",
+            Self::Role => "role",
+        }
+    }
+
     /// Whether many such failures in a short time mean that every other run would fail too.
     #[must_use]
     pub fn is_everybodys(self) -> bool {

@@ -108,7 +108,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         // Only the round's move to `parked/` is missing.
         State::Parked | State::Interrupted => {
             let _lock = mailbox.lock(&round.workflow)?;
-            ending::park(mailbox, round, last.why.as_deref().unwrap_or_default())?;
+            ending::park(mailbox, &last)?;
             Ok(Recovered::Over)
         }
     }
