@@ -7,7 +7,7 @@ mod support;
 mod asked_within;
 mod chains;
 mod definitions;
-mod documented_commands;
+mod documented;
 mod facts;
 mod main_job;
 mod operator;

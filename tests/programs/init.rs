@@ -96,6 +96,18 @@ fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate_with_askboxs_pro
 }
 
 #[test]
+fn the_section_for_a_claude_md_has_parts_for_askers_and_for_the_main_agent_and_promises_to_resume_only_runs_of_askbox() {
+    let section = World::without_mailbox().sh("askbox init --claude-md");
+    let parts: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    assert_eq!(parts.len(), 3, "{parts:#?}");
+    for (part, word) in parts.iter().zip(["cannot ask the user yourself", "talk to the user", "chains of agents"]) {
+        assert!(part.contains(word), "{part}");
+    }
+    let promises: Vec<&str> = section.split(". ").filter(|sentence| sentence.contains("you are resumed")).collect();
+    assert!(promises.len() == 2 && promises.iter().all(|s| s.contains("If askbox started your run")), "{promises:#?}");
+}
+
+#[test]
 fn the_table_of_keys_in_the_operators_guide_is_current() {
     let row = |key: &config::Key| {
         let meaning = key.meaning().replace('|', "\\|");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use askbox::id::WorkflowId;
 use askbox::mailbox::documents::checkpoint::{self as documents, Checkpoint, CheckpointDocument};
 use askbox::mailbox::documents::{dotted_path, shell_export};
 use askbox::surface::checkpoint::checkpoint_text;
@@ -27,13 +28,14 @@ pub fn checkpoint(bytes: &[u8]) {
 }
 
 fn set(document: CheckpointDocument, path: &str, value: Value) {
-    if let Err(e) = dotted_path::get(&document, path) {
+    let workflow: WorkflowId = "w".parse().expect("an id");
+    if let Err(e) = dotted_path::get(&document, &workflow, path) {
         promises::is_a_usable_error(&e);
     }
     let (before, mut document) = (document.to_bytes(), document);
     match dotted_path::set(&mut document, path, value.clone()) {
         Ok(()) => {
-            assert_eq!(dotted_path::get(&document, path).ok(), Some(value), "what was set at {path:?}");
+            assert_eq!(dotted_path::get(&document, &workflow, path).ok(), Some(value), "what was set at {path:?}");
             let first = path.split('.').next().unwrap_or_default();
             promises::others_survive(&before, &document.to_bytes(), &[first]);
         }

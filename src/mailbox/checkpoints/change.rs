@@ -67,9 +67,9 @@ mod tests {
         save(&mailbox, &id, br#"{"files":{"backup":"/b"}}"#).unwrap();
         set(&mailbox, &id, "state_variables.tries.last", Value::from(3)).unwrap();
         let document = load(&mailbox, &id).unwrap();
-        assert_eq!(dotted_path::get(&document, "state_variables.tries.last").unwrap(), Value::from(3));
-        assert_eq!(shell_export::bare(&dotted_path::get(&document, "files.backup").unwrap()), "/b");
-        assert_eq!(dotted_path::get(&document, "files.none").unwrap_err().exit_code(), 3);
+        assert_eq!(dotted_path::get(&document, &id, "state_variables.tries.last").unwrap(), Value::from(3));
+        assert_eq!(shell_export::bare(&dotted_path::get(&document, &id, "files.backup").unwrap()), "/b");
+        assert_eq!(dotted_path::get(&document, &id, "files.none").unwrap_err().exit_code(), 3);
         assert!(set(&mailbox, &id, "files.x", Value::from("relative")).is_err());
         assert!(set(&mailbox, &id, "workflow_id", Value::from("other")).is_err());
     }

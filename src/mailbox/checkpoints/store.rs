@@ -98,7 +98,7 @@ pub fn load(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<CheckpointDocume
 fn missing(workflow: &WorkflowId) -> Error {
     Error::not_found(
         format!("{workflow} has no checkpoint"),
-        format!("save one: checkpoint save {workflow} < FILE, or see: checkpoint list"),
+        format!("save one: checkpoint save {workflow} --step NAME --next-action TEXT; see all: checkpoint list"),
     )
 }
 

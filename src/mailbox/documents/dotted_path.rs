@@ -4,17 +4,20 @@ use serde_json::{Map, Value};
 
 use crate::document::{MAX_DEPTH, check_depth};
 use crate::error::{Error, Result};
+use crate::id::WorkflowId;
 use crate::mailbox::documents::checkpoint::CheckpointDocument;
 use crate::text;
 
-/// The value at a dotted path.
+/// The value at a dotted path of a workflow's checkpoint.
 ///
 /// # Errors
 /// [`Error::NotFound`] if there is none.
-pub fn get(document: &CheckpointDocument, field: &str) -> Result<Value> {
+pub fn get(document: &CheckpointDocument, workflow: &WorkflowId, field: &str) -> Result<Value> {
     let mut pieces = field.split('.');
-    let absent =
-        || Error::not_found(format!("the checkpoint has no field `{}`", text::excerpt(field, 80)), "see what it has: checkpoint show ID");
+    let absent = || {
+        let problem = format!("the checkpoint has no field `{}`", text::excerpt(field, 80));
+        Error::not_found(problem, format!("see what it has: checkpoint show {workflow}"))
+    };
     let first = pieces.next().and_then(|f| document.field(f)).ok_or_else(absent)?;
     let mut value: Value = serde_json::from_str(first).map_err(|_| absent())?;
     for piece in pieces {

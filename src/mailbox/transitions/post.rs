@@ -164,14 +164,14 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
             let title = crate::text::excerpt(&earlier.typed.title(), 60);
             return Err(Error::conflict(
                 format!("{} already asks another question: {title}", round.workflow),
-                format!("wait for its answer, replace it with --supersede, or withdraw it: ask-answer cancel {}", round.workflow),
+                "wait for its answer, or replace it with --supersede",
             ));
         }
         close::pending(mailbox, &lock, earlier, Closing::now(Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None))?;
         if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),
-                "look at it first: ask-answer show",
+                format!("look at it first: ask-answer show {}", round.workflow),
             ));
         }
     }

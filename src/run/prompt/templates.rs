@@ -8,7 +8,7 @@ Workflow: {workflow_id}. Question that was asked: {question}
 Continue with next steps.
 
 Read the checkpoint with `checkpoint show {workflow_id}` (or the file itself). If another decision is needed, save the \
-state with `checkpoint save {workflow_id}`, ask with `ask-post -w {workflow_id} \"QUESTION\" -o KEY=DESCRIPTION`, and end your turn: \
+state with `checkpoint save {workflow_id} --step NAME --next-action TEXT`, ask with `ask-post 'QUESTION' -w {workflow_id} -o KEY=DESCRIPTION`, and end your turn: \
 you will be relaunched with the answer.
 ";
 
@@ -20,7 +20,7 @@ Question that was asked: {question}
 Continue with next steps.
 
 What was done before the question is not on record: look at what is there before you repeat anything. If another decision is needed, save the \
-state with `checkpoint save {workflow_id}`, ask with `ask-post -w {workflow_id} \"QUESTION\" -o KEY=DESCRIPTION`, and end your turn: \
+state with `checkpoint save {workflow_id} --step NAME --next-action TEXT`, ask with `ask-post 'QUESTION' -w {workflow_id} -o KEY=DESCRIPTION`, and end your turn: \
 you will be relaunched with the answer.
 ";
 

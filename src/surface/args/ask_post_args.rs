@@ -19,17 +19,18 @@ const EXAMPLES: &str = "Examples:
   QUESTION_POSTED:docs-42
 
   Ask with a time limit and a default:
-  $ ask-post 'Deploy tonight?' -t yes_no --timeout 2h --default no
+  $ ask-post 'Deploy tonight?' -w ship -t yes_no --timeout 2h --default no
 
   Ask several questions at once:
   $ echo '{\"questions\": [{\"question\": \"Which DB?\"}, {\"question\": \"Why?\"}]}' |
-      ask-post --file -
+      ask-post -w db-7 --file -
 
-  Post many independent questions:
-  $ jq -s . questions/*.json | ask-post --batch --file -
+  Wait up to five minutes for the answer, and print it:
+  $ ask-post 'Which port?' -w web -t number --wait 5m
 
-  Wait up to five minutes for the answer:
-  $ port=$(ask-post 'Which port?' -w web -t number --wait 5m)";
+In a script (Claude Code refuses `$(…)` and `jq` into a pipe by default):
+  $ port=$(ask-post 'Which port?' -w web -t number --wait 5m)
+  $ jq -s . questions/*.json | ask-post --batch --file -";
 
 /// Post a question for the user and exit; the answer reaches a later process
 ///

@@ -13,6 +13,11 @@ const EXAMPLES: &str = "Examples:
       --file-ref backup=/tmp/doc.bak
   /home/ann/.claude/questions/checkpoints/docs-42.json
 
+  $ checkpoint show docs-42
+  $ checkpoint get docs-42 files.backup
+  /tmp/doc.bak
+
+In a script (Claude Code refuses `eval` and `$(…)` by default):
   $ eval \"$(checkpoint env docs-42)\" && echo \"$CURRENT_STEP: $USER_ANSWER\"
   review: merge";
 
@@ -45,8 +50,9 @@ pub enum Command {
     /// The checkpoint comes from the flags, from --file, or as JSON from standard input. Flags override the fields of --file.
     /// Fields that askbox does not know are kept.
     #[command(after_help = "Examples:
-  $ checkpoint save docs-42 < state.json
-  $ checkpoint save docs-42 --step review --completed draft --state tries=3")]
+  $ checkpoint save docs-42 --step review --completed draft --state tries=3
+  $ echo '{\"current_step\": \"review\"}' | checkpoint save docs-42
+  $ checkpoint save docs-42 < state.json")]
     Save(Box<Save>),
     /// Print one value
     ///
@@ -95,7 +101,7 @@ pub enum Command {
     /// Every value is quoted. The variables are WORKFLOW_ID, CHECKPOINT_FILE, CURRENT_STEP, COMPLETED_STEPS, PENDING_STEPS, CONTEXT,
     /// NEXT_ACTION and USER_ANSWER, one FILE_<KEY> for each file, one STATE_<KEY> for each state variable, and one USER_ANSWER_<ID>
     /// for each of several questions. Lists hold one item a line.
-    #[command(after_help = "Examples:
+    #[command(after_help = "In a script (Claude Code refuses `eval` and `$(…)` by default; see `checkpoint show` and `get`):
   $ eval \"$(checkpoint env docs-42)\" && cp \"$FILE_BACKUP\" .")]
     Env {
         /// The workflow
@@ -106,6 +112,10 @@ pub enum Command {
     },
     /// Print the path of a checkpoint, whether it exists or not
     #[command(after_help = "Examples:
+  $ checkpoint path docs-42
+  /home/ann/.claude/questions/checkpoints/docs-42.json
+
+In a script (Claude Code refuses `$(…)` by default):
   $ jq .files \"$(checkpoint path docs-42)\"")]
     Path {
         /// The workflow
@@ -113,7 +123,8 @@ pub enum Command {
     },
     /// Check that a checkpoint can be resumed from
     #[command(after_help = "Examples:
-  $ checkpoint validate /tmp/workflow_42_checkpoint.json")]
+  $ checkpoint validate docs-42
+  $ checkpoint validate ./state.json")]
     Validate {
         /// A path, if it contains a slash or names an existing file; otherwise a workflow
         target: String,

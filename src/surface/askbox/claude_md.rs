@@ -13,38 +13,39 @@ checkpoint save release-1 --step review --completed draft --file-ref notes=notes
 ask-post 'Publish the release?' -w release-1 -o publish='Publish it now' -o hold='Wait for another review'
 ```
 
-`release-1` stands for an ID of your own, one for each line of work. In a run that askbox started `$WORKFLOW_ID` is set, and you leave `-w ID` and the
-ID of `checkpoint save` out. After the answer a process continues the work: started by `relaunch watch` if it runs, else by the main agent. It begins by reading
-the state:
+`release-1` stands for an ID of your own, one for each line of work. A run that askbox started has its ID already: `checkpoint path` prints a path with the
+ID then, and you leave `release-1` and `-w release-1` out. When the user has answered, another process continues the work. It begins by reading the state
+and the answer:
 
 ```bash
 checkpoint show release-1
-checkpoint get release-1 current_step
 ```
 
-Type the commands as they are here, with plain or quoted words. `$(…)`, `eval`, variables and heredocs need a permission that such a run may not have.
+Type these commands in plain or quoted words, as above. `$(…)`, `eval`, variables and JSON in a heredoc need a permission that you may not have. A session that
+askbox did not start needs the permissions `Bash(ask-post:*)` and `Bash(checkpoint:*)` for them.
 
-### If you are the main agent and talk to the user
+### If you talk to the user (the main agent)
 
-- `ask-answer list` shows the open questions, `ask-answer show ID` shows one. Ask your user; then `ask-answer ID ANSWER`. Never answer in the user's place.
-- If `relaunch watch` runs, the answer starts the agent; `relaunch status ID` shows it. If it does not run, `relaunch prompt ID` prints the prompt
-  for your own subagent tool, once. Never use both.
-- Your own session is not resumed by askbox; look with `relaunch status ID`.
+- A subagent that ends with `QUESTION_POSTED:ID` has asked something and is gone. Do not start it again to see whether it still waits.
+- `ask-answer list` shows the open questions, `ask-answer show ID` shows one. Ask your user, then run `ask-answer ID ANSWER`. Never answer in the user's place.
+- `askbox doctor` says whether a watcher runs. With a watcher, the answer starts the next process by itself; `relaunch status ID` shows it and its result.
+- Without a watcher, `relaunch prompt ID` prints the prompt for your own subagent tool, once. Use one of the two ways, never both.
+- Nothing wakes your own session: look with `relaunch status ID` when your user asks, or before you end.
 
 ### Actions (chains of agents)
 
-`relaunch spawn` needs the permission `Bash(relaunch spawn:*)`.
+The actions with `relaunch` need the permissions `Bash(relaunch spawn:*)` and `Bash(relaunch resume:*)`, which no agent has by default.
 
 | Keyword             | Action |
 | ------------------- | ------ |
 | _spawn_ `{f}.md`    | Run `relaunch spawn {f}.md`. Its output is the sub-agent's reply. |
-| _ask_ \"{q}\"         | Run `ask-post \"{q}\"` (options: `-o KEY=DESCRIPTION`), then end your turn. The work continues with the answer. |
+| _ask_ \"{q}\"         | Run `ask-post '{q}'` (options: `-o KEY=DESCRIPTION`), then end your turn. The work continues with the answer. |
 | _terminate_ \"{msg}\" | Stop immediately and reply exactly \"{msg}\". |
 
-- A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that a sub-agent, or one below it, waits for the user. End your
-  turn with that line and do not poll. In a run that askbox started you are resumed once, with the sub-agent's reply, and continue from there. In any other
-  session nobody resumes you: `relaunch resume ID` prints the reply when your user asks for it.
-- `relaunch spawn --background {f}.md` prints the ID at once. Start several, then end your turn. In a run that askbox started you are resumed when all are done.
+- A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that a sub-agent, or one below it, waits for the user, or that it needs more time. End
+  your turn with that line and do not poll. If askbox started your run, you are resumed once, with the sub-agent's reply, and
+  continue from there. If not, nobody resumes you: `relaunch resume ID` prints the reply when your user asks for it.
+- `relaunch spawn --background {f}.md` prints the ID at once. Start several, then end your turn. If askbox started your run, you are resumed when all are done.
 - `relaunch spawn --agent NAME {f}.md` runs one of the agents that `askbox agents list` shows.
 - `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` if there is none yet.
 - A line such as `parked (ID): why` with exit status 1 means that there will be no reply unless the user acts.

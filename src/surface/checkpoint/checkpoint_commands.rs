@@ -36,7 +36,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             }
         }
         Command::Get { id, field } => {
-            let value = dotted_path::get(&load(&id)?.1, &field)?;
+            let value = dotted_path::get(&load(&id)?.1, &id, &field)?;
             if common.json { program::print_json(&value)? } else { program::print_value(&shell_export::bare(&value))? }
         }
         Command::Set { id, field, value, as_json } => {

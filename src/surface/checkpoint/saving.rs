@@ -11,15 +11,23 @@ use crate::mailbox::documents::checkpoint::{Checkpoint, CheckpointDocument};
 use crate::surface::args::checkpoint_args::Save;
 use crate::surface::program;
 
+const HOW: &str = "give fields, such as --step NAME --next-action TEXT, or send JSON on standard input or with --file FILE";
+
 /// Reads the checkpoint to save: the flags override the fields of `--file`; without flags and file, standard input is read.
 pub fn content(save: &Save) -> Result<Vec<u8>> {
     let mut base = match &save.file {
         Some(file) => program::read_input(file, Checkpoint::LARGEST)?,
         None if save.has_fields() => b"{}".to_vec(),
         None if std::io::stdin().is_terminal() => {
-            return Err(Error::usage("nothing to save", "send JSON on standard input, or use --file FILE or --step NAME"));
+            return Err(Error::usage("nothing to save", HOW));
         }
-        None => program::read_input(Path::new("-"), Checkpoint::LARGEST)?,
+        None => {
+            let sent = program::read_input(Path::new("-"), Checkpoint::LARGEST)?;
+            if sent.trim_ascii().is_empty() {
+                return Err(Error::invalid("standard input", "is empty", HOW));
+            }
+            sent
+        }
     };
     if save.has_fields() {
         let file = save.file.as_deref().unwrap_or(Path::new("-"));

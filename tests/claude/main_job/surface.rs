@@ -42,7 +42,7 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
     assert_eq!(world.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
     let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
     assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
-    assert!(results[3].contains("Ask with `ask-post -w w \"QUESTION\""), "{results:?}");
+    assert!(results[3].contains("Ask with `ask-post 'QUESTION' -w w -o KEY=DESCRIPTION`"), "{results:?}");
     assert_eq!(results[4], "QUESTION_POSTED:w");
     assert!(!made.exists());
     let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");

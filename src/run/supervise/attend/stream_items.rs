@@ -19,6 +19,12 @@ use crate::run::supervise::role_check;
 use crate::run::supervise::stop::hooks;
 use crate::untrusted::Untrusted;
 
+const NOT_PERMITTED: &str = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
+
+/// Added where a command of askbox was refused, which the rules may allow in another spelling.
+const WHAT_A_RULE_COVERS: &str = " A rule that permits `ask-post` or `checkpoint` covers plain and quoted words only: \
+    no variables, `$(…)`, `eval`, or JSON in a heredoc.";
+
 impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
         match item {
@@ -133,11 +139,11 @@ impl Attendance<'_, '_> {
         }
         let why = if request.requires_user_interaction {
             format!(
-                "Your user is not at this session. Ask with `ask-post -w {} \"QUESTION\" -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
+                "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
                 self.run.workflow_id
             )
         } else {
-            "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.".to_owned()
+            [NOT_PERMITTED, if calls_askbox(request) { WHAT_A_RULE_COVERS } else { "" }].concat()
         };
         self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.as_str().into() });
         self.agent.say(&claude::permission_deny(request.request_id.raw(), &why));
@@ -185,4 +191,10 @@ impl Attendance<'_, '_> {
         self.agent.say(&claude::user_message(&uuid.to_string(), templates::REPORT));
         self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
     }
+}
+
+/// Whether a refused shell command names a program that agents of askbox use.
+fn calls_askbox(request: &PermissionRequest) -> bool {
+    let command = request.input["command"].as_str().unwrap_or_default();
+    ["ask-post", "checkpoint "].iter().any(|program| command.contains(program))
 }
