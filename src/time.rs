@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike, Local, SecondsFormat, Utc};
 
 use crate::error::{Error, Result};
 
@@ -29,6 +29,12 @@ pub fn to_the_millisecond(time: Time) -> Time {
 #[must_use]
 pub fn rfc3339(time: Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// The time of day as `10:15:00`, in the local time zone.
+#[must_use]
+pub fn local_clock(time: Time) -> String {
+    time.with_timezone(&Local).format("%H:%M:%S").to_string()
 }
 
 /// Reads an RFC 3339 time with any UTC offset.

@@ -12,5 +12,6 @@ mod moved;
 mod notifiers;
 mod one_look;
 mod operator;
+mod told;
 mod umask;
 mod watchers;

@@ -55,7 +55,7 @@ fn line<T: DeserializeOwned + Serialize + std::fmt::Debug>(bytes: &[u8], same: f
 
 /// An event in words: one or more safe lines, and a view of the run.
 pub fn event_is_shown(event: &Event) {
-    promises::is_shown_safely(&event_words::words(event));
+    promises::is_shown_safely(&event_words::words(event, event_words::Clock::Utc));
     let mut live = Live::default();
     live.apply(event);
     live.apply(event);

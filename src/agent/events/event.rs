@@ -93,9 +93,10 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
-    /// The agent waits before it calls its API again.
+    /// The API is overloaded, limits the rate or cannot be reached, and the agent waits before it calls it again. As the last event of an
+    /// attempt: the next attempt waits.
     Throttled {
-        /// HTTP status; absent when there was no response.
+        /// HTTP status; absent when there was no response, or when it was not the API that refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
         /// Which retry comes next, from 1.
@@ -105,7 +106,21 @@ pub enum EventKind {
         max_retries: Option<u32>,
         /// How long it waits, in milliseconds.
         delay_ms: u64,
-        /// The agent's word for the reason: `overloaded`, `rate_limit`, `unknown`, …
+        /// The agent's word for the reason: `overloaded`, `rate_limit`, `unknown`, … In the last event of an attempt, its reason in words.
+        error: Untrusted,
+    },
+    /// The API refused a request for a reason that waiting does not mend, such as status 401, and the agent tries the request again.
+    Retrying {
+        /// HTTP status.
+        status: u16,
+        /// Which retry comes next, from 1.
+        retry: u32,
+        /// How many retries the agent makes before it gives up, if it said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_retries: Option<u32>,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+        /// The agent's word for the reason: `authentication_failed`, …
         error: Untrusted,
     },
     /// The agent has been silent for this long.
@@ -143,7 +158,8 @@ pub enum EventKind {
         /// Earlier calls that are not in `tool_calls`.
         #[serde(default, skip_serializing_if = "is_zero")]
         tool_calls_omitted: u64,
-        /// Files that tools of this run wrote, in order, at most 1000.
+        /// Files that the editing tools of this run wrote (`Write`, `Edit`, `MultiEdit`, `NotebookEdit`), in order, at most 1000. What commands
+        /// of `Bash` changed is not among them.
         files_touched: Vec<Untrusted>,
         /// The session to continue from, if one began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +192,7 @@ pub enum EventKind {
         /// Wall time of this turn in milliseconds, as the agent measured it.
         #[serde(default)]
         duration_ms: u64,
-        /// Files that tools of this run wrote.
+        /// Files that the editing tools of this run wrote, as in `interrupted`.
         #[serde(default)]
         files_touched: Vec<Untrusted>,
     },

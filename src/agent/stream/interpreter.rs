@@ -44,7 +44,7 @@ impl Interpreter {
         self.session_id.as_ref()
     }
 
-    /// The files that tools wrote so far, in order, at most 1000.
+    /// The files that the editing tools wrote so far, in order, at most 1000.
     pub fn files_touched(&self) -> &[Untrusted] {
         self.ledger.files()
     }
@@ -90,13 +90,7 @@ impl Interpreter {
             ("assistant", _) => return self.assistant(line, &wire),
             ("user", _) => return self.user(line, &wire),
             ("system", "init") => return self.init(&wire),
-            ("system", "api_retry") => vec![StreamItem::Event(EventKind::Throttled {
-                status: wire::get(wire.error_status),
-                retry: wire::get(wire.attempt).unwrap_or(1),
-                max_retries: wire::get(wire.max_retries),
-                delay_ms: wire::count(wire.retry_delay_ms).unwrap_or(0),
-                error: bounded::path(wire.error)?,
-            })],
+            ("system", "api_retry") => vec![StreamItem::Event(api_retry(&wire)?)],
             ("result", _) => return self.result(line.text()),
             ("command_lifecycle", _) => return receipt(line, &wire),
             ("control_request", _) => return permission(line, &wire),
@@ -217,6 +211,16 @@ impl Interpreter {
         };
         Ok(vec![StreamItem::Event(event), StreamItem::TurnEnded(Box::new(outcome))])
     }
+}
+
+fn api_retry(wire: &wire::Line<'_>) -> Result<EventKind> {
+    let (retry, max_retries) = (wire::get(wire.attempt).unwrap_or(1), wire::get(wire.max_retries));
+    let delay_ms = wire::count(wire.retry_delay_ms).unwrap_or(0);
+    let error = bounded::path(wire.error)?;
+    Ok(match wire::get(wire.error_status) {
+        Some(status) if !verdict::waiting_mends(status) => EventKind::Retrying { status, retry, max_retries, delay_ms, error },
+        status => EventKind::Throttled { status, retry, max_retries, delay_ms, error },
+    })
 }
 
 fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {

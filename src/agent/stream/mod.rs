@@ -26,7 +26,7 @@ mod wire;
 
 pub use interpreter::Interpreter;
 pub use item::{PermissionRequest, ReceiptState, StreamItem};
-pub use verdict::{Interruption, TurnOutcome, Verdict};
+pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 
 #[cfg(test)]
 mod tests;

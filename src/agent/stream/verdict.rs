@@ -100,6 +100,12 @@ pub enum Interruption {
     Tools,
 }
 
+/// Whether the API may accept the same request later, after it has refused it with this HTTP status.
+#[must_use]
+pub fn waiting_mends(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+}
+
 /// Reads a `result` line, and moves `spent` on to its total.
 pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutcome> {
     let wire: wire::ResultLine = wire::line(line)?;

@@ -35,6 +35,8 @@ pub enum Ending {
     Throttled {
         /// The reason.
         why: String,
+        /// The HTTP status of the API's refusal; `None` if there was no response.
+        status: Option<u16>,
         /// How long the API asked to wait.
         wait: Option<Duration>,
     },
@@ -102,7 +104,13 @@ impl Ending {
             Verdict::Other { message, .. } => message.excerpt(300),
         };
         match failure::of_turn(turn) {
-            Some(Class::Throttled) => Self::Throttled { wait: failure::asked_to_wait(turn.text.raw(), time::now().timestamp()), why },
+            Some(Class::Throttled) => {
+                let status = match &turn.verdict {
+                    Verdict::ApiError { status, .. } => *status,
+                    _ => None,
+                };
+                Self::Throttled { wait: failure::asked_to_wait(turn.text.raw(), time::now().timestamp()), status, why }
+            }
             Some(Class::Agent) | None => Self::Failed { why },
             Some(class) => Self::Refused { class, why },
         }
@@ -123,7 +131,7 @@ impl Ending {
     #[must_use]
     pub fn after(self, at_least: Option<Duration>) -> Self {
         match self {
-            Self::Throttled { why, wait } => Self::Throttled { why, wait: wait.max(at_least) },
+            Self::Throttled { why, status, wait } => Self::Throttled { why, status, wait: wait.max(at_least) },
             other => other,
         }
     }
@@ -132,7 +140,7 @@ impl Ending {
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         match self {
-            Self::Throttled { why, .. } => Some(Failure::new(Class::Throttled, why)),
+            Self::Throttled { why, status, .. } => Some(Failure { status: *status, ..Failure::new(Class::Throttled, why) }),
             Self::Held { why } => Some(Failure::new(Class::Held, why)),
             Self::Short { why } => Some(Failure::new(Class::Shortage, why)),
             Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
@@ -159,7 +167,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.result = Some(shorten(text.raw()));
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
-        Ending::Throttled { why, wait } => throttled(mailbox, config, &mut run, why, *wait)?,
+        Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
         Ending::Hopeless { why } | Ending::Refused { why, .. } => {
@@ -220,8 +228,11 @@ fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Resul
     let (count, same) = (history.counted + 1, history.same(signature) + 1);
     let limits = &config.relaunch;
     run.state = State::Parked;
-    run.why = Some(if count >= limits.attempts {
-        format!("{why} (attempt {count} of {})", limits.attempts)
+    run.why = Some(if count == limits.attempts {
+        format!("{why} (attempt {count} of {count})")
+    } else if count > limits.attempts {
+        // It was retried by hand, or the limit was lowered.
+        format!("{why} ({count} attempts have failed; relaunch.attempts = {})", limits.attempts)
     } else if limits.same_failure > 0 && same >= limits.same_failure {
         format!("{why} (the same failure {same} times in a row)")
     } else {

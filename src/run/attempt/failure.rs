@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::stream::{TurnOutcome, Verdict};
+use crate::agent::stream::{TurnOutcome, Verdict, waiting_mends};
 use crate::text;
 
 /// The limit of a signature, in characters.
@@ -113,13 +113,16 @@ pub struct Failure {
     /// What to do about the failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub todo: String,
+    /// The HTTP status with which the API refused, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 impl Failure {
     /// A failure of this class, for this reason.
     #[must_use]
     pub fn new(class: Class, why: &str) -> Self {
-        Self { class, signature: signature(why), todo: class.todo().into() }
+        Self { class, signature: signature(why), todo: class.todo().into(), status: None }
     }
 }
 
@@ -135,7 +138,7 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
     match status {
         Some(401 | 403) => Class::Authentication,
         Some(413) => Class::TooLong,
-        Some(408 | 409 | 425 | 429 | 500..=599) => Class::Throttled,
+        Some(status) if waiting_mends(status) => Class::Throttled,
         Some(_) if says(&["too long", "too large", "context window"]) => Class::TooLong,
         Some(400..=499) => Class::InvalidRequest,
         _ if says(&["authentication", "permission", "oauth", "api key", "login"]) => Class::Authentication,

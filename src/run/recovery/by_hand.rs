@@ -19,7 +19,13 @@ use crate::run::recovery::next_attempt;
 /// [`Error::NotFound`] if no round is parked, [`Error::Conflict`] if another round of the workflow is being delivered or the round
 /// is live or was dropped.
 pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Run> {
-    let round = parked_round(mailbox, workflow)?;
+    let round = match parked_round(mailbox, workflow) {
+        Err(Error::NotFound { message, .. }) if is_claimed(mailbox, workflow) => {
+            let hint = format!("a watcher runs it again by itself; to run it now: relaunch {workflow}");
+            return Err(Error::not_found(message, hint));
+        }
+        other => other?,
+    };
     let _lock = mailbox.lock(workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
         return Err(Error::conflict(
@@ -83,7 +89,14 @@ pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Opti
     Ok(round)
 }
 
+/// Whether a round of the workflow is in `running/`: live, in its back-off, or abandoned.
+fn is_claimed(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+    list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *workflow)
+}
+
 fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     let parked = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).min();
-    parked.ok_or_else(|| Error::not_found(format!("no round of {workflow} is parked"), "list the workflows: relaunch status"))
+    parked.ok_or_else(|| {
+        Error::not_found(format!("no round of {workflow} is parked"), format!("see where it stands: relaunch status {workflow}"))
+    })
 }

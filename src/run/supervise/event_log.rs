@@ -26,6 +26,7 @@ fn room_for(kind: &EventKind) -> u64 {
         | EventKind::Result { .. }
         | EventKind::QuestionPosted { .. }
         | EventKind::Throttled { .. }
+        | EventKind::Retrying { .. }
         | EventKind::Silent { .. }
         | EventKind::Note { .. } => ROOM_FOR_IMPORTANT,
         EventKind::Text { .. }
@@ -84,7 +85,8 @@ impl<'a> EventLog<'a> {
             (State::Failed, Some(at)) if run.is_throttled() => {
                 let wait = (at - time::now()).num_milliseconds();
                 let delay_ms = u64::try_from(wait).unwrap_or(0);
-                self.event(EventKind::Throttled { status: None, retry: run.attempt, max_retries: None, delay_ms, error: why.into() });
+                let status = run.failure.as_ref().and_then(|f| f.status);
+                self.event(EventKind::Throttled { status, retry: run.attempt, max_retries: None, delay_ms, error: why.into() });
             }
             (State::Failed, _) => self.note(format!("failed: {why}")),
             _ => {}

@@ -24,8 +24,17 @@ pub enum LiveState {
     },
     /// The agent waits before it calls its API again.
     Throttled {
-        /// The HTTP status; `None` without a response.
-        status: Option<u16>,
+        /// The HTTP status, or the reason in words.
+        reason: String,
+        /// The number of the next retry, from 1.
+        retry: u32,
+        /// The wait before it, in milliseconds.
+        delay_ms: u64,
+    },
+    /// The agent repeats a request that the API refused for a reason that waiting does not mend.
+    Retrying {
+        /// The HTTP status.
+        status: u16,
         /// The number of the next retry, from 1.
         retry: u32,
         /// The wait before it, in milliseconds.
@@ -44,6 +53,8 @@ pub enum LiveState {
     Interrupted,
     /// The run is parked until it is retried by hand.
     Parked,
+    /// No process of the run is left, and its events do not say how it ended.
+    Ended,
 }
 
 impl LiveState {
@@ -60,11 +71,13 @@ impl LiveState {
             Self::Thinking => "thinking",
             Self::Tool { .. } => "tool",
             Self::Throttled { .. } => "throttled",
+            Self::Retrying { .. } => "retrying",
             Self::Silent { .. } => "silent",
             Self::Asking => "asking",
             Self::Finished => "finished",
             Self::Interrupted => "interrupted",
             Self::Parked => "parked",
+            Self::Ended => "ended",
         }
     }
 }
@@ -82,22 +95,33 @@ impl fmt::Display for Shown<'_> {
             LiveState::Starting => f.write_str("starting"),
             LiveState::Thinking => f.write_str("thinking"),
             LiveState::Tool { name, since } => write!(f, "tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
-            LiveState::Throttled { status, retry, delay_ms } => {
-                f.write_str("throttled(")?;
-                match status {
-                    Some(status) => write!(f, "{status}")?,
-                    None => f.write_str("no connection")?,
-                }
-                write!(f, ", retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
+            LiveState::Throttled { reason, retry, delay_ms } => {
+                write!(f, "throttled({reason}, retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
+            }
+            LiveState::Retrying { status, retry, delay_ms } => {
+                write!(f, "retrying({status}, retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
             }
             LiveState::Silent { since } => write!(f, "silent {}s", age(since)),
             LiveState::Asking => f.write_str("asking"),
             LiveState::Finished => f.write_str("finished"),
             LiveState::Interrupted => f.write_str("interrupted"),
-            LiveState::Parked => f.write_str("parked"),
+            LiveState::Parked | LiveState::Ended => f.write_str(self.state.word()),
         }
     }
 }
+
+/// Why an agent waits, in few words. The agent program has no word of its own for a connection that was refused or broke.
+#[must_use]
+pub fn throttled_by(status: Option<u16>, error: &Untrusted) -> String {
+    match (status, error.raw()) {
+        (Some(status), _) => status.to_string(),
+        (None, "" | "unknown" | "connection_failed") => "connection failed".into(),
+        (None, _) => error.excerpt(REASON),
+    }
+}
+
+/// How much of a reason is shown, in characters.
+const REASON: usize = 80;
 
 /// How much of a tool's name is shown, in characters.
 const TOOL_NAME: usize = 80;
@@ -147,8 +171,11 @@ impl Live {
                 self.open.retain(|(open, ..)| open != id);
                 self.working()
             }
-            EventKind::Throttled { status, retry, delay_ms, .. } => {
-                LiveState::Throttled { status: *status, retry: *retry, delay_ms: *delay_ms }
+            EventKind::Throttled { status, retry, delay_ms, error, .. } => {
+                LiveState::Throttled { reason: throttled_by(*status, error), retry: *retry, delay_ms: *delay_ms }
+            }
+            EventKind::Retrying { status, retry, delay_ms, .. } => {
+                LiveState::Retrying { status: *status, retry: *retry, delay_ms: *delay_ms }
             }
             EventKind::Silent { seconds } => {
                 let seconds = i64::try_from(*seconds).ok().and_then(TimeDelta::try_seconds);
@@ -194,6 +221,17 @@ impl Live {
         self.session_id = None;
         self.open.clear();
         self.asked = false;
+    }
+
+    /// Call this if no process of the run is left: then it does nothing any more.
+    pub fn ended(&mut self) {
+        self.open.clear();
+        if matches!(
+            self.state,
+            LiveState::Starting | LiveState::Thinking | LiveState::Tool { .. } | LiveState::Retrying { .. } | LiveState::Silent { .. }
+        ) {
+            self.state = LiveState::Ended;
+        }
     }
 
     /// The name of the tool call in flight; of several, the last.
@@ -277,7 +315,7 @@ mod tests {
         assert_eq!(shown(9, &[STARTED, throttled]), "throttled(529, retry 3, 4.2s)");
         assert_eq!(shown(0, &[STARTED, throttled, BASH]), "tool:Bash (0s)");
         let cut = r#"{"type":"throttled","retry":1,"delay_ms":500,"error":"unknown"}"#;
-        assert_eq!(shown(0, &[STARTED, cut, RAW]), "throttled(no connection, retry 1, 0.5s)");
+        assert_eq!(shown(0, &[STARTED, cut, RAW]), "throttled(connection failed, retry 1, 0.5s)");
     }
 
     #[test]

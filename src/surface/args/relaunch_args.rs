@@ -61,7 +61,7 @@ Several watchers may share one mailbox: each answer is claimed once.")]
   $ relaunch status --summary --json | jq .queue
 
 For a live run, the status includes what the agent is doing: starting, thinking, tool:NAME (12s),
-throttled(529, retry 3, 4.2s), silent 40s, asking, finished.
+throttled(529, retry 3, 4.2s), retrying(401, retry 1, 0.6s), silent 40s, asking, finished.
 
 States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]

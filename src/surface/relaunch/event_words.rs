@@ -1,18 +1,48 @@
 //! One event of a run in words, for people.
 
 use crate::agent::events::{Event, EventKind};
+use crate::run::view::activity::throttled_by;
+use crate::surface::program;
+use crate::time::Time;
 use crate::untrusted::Untrusted;
 use crate::{text, time};
 
-/// How far the second and later lines of a text are indented.
-const NEXT_LINE: &str = "\n                   ";
+/// How the time of an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// `12:03:44`, in the local time zone: for a person at a terminal.
+    Local,
+    /// RFC 3339, UTC: for what is kept or read elsewhere.
+    Utc,
+}
 
-/// One event as a line such as `12:03:44  tool    Bash  {"command": …}`. Empty for events that only programs need.
+impl Clock {
+    /// The clock for standard output.
+    #[must_use]
+    pub fn of_output() -> Self {
+        if program::prints_to_terminal() { Self::Local } else { Self::Utc }
+    }
+
+    fn tell(self, at: Time) -> String {
+        match self {
+            Self::Local => time::local_clock(at),
+            Self::Utc => time::rfc3339(at),
+        }
+    }
+}
+
+/// The width of the word that says what happened.
+const WHAT: usize = 9;
+
+/// One event as a line such as `12:03:44  tool      Bash  {"command": …}`. Empty for events that only programs need.
 #[must_use]
-pub fn words(event: &Event) -> String {
+pub fn words(event: &Event, clock: Clock) -> String {
+    let at = clock.tell(event.at);
+    let next_line = format!("\n{:1$}", "", at.len() + 2 + WHAT + 1);
     let cut = |said: &Untrusted| said.excerpt(300);
     let name = |said: &Untrusted| said.excerpt(120);
-    let lines = |said: &Untrusted| said.printable().trim_end().replace('\n', NEXT_LINE);
+    let lines = |said: &Untrusted| said.printable().trim_end().replace('\n', &next_line);
+    let seconds = |ms: u64| format!("{}.{}s", ms / 1000, ms % 1000 / 100);
     let (what, said) = match &event.kind {
         EventKind::Started { session_id, model, resumed, .. } => {
             let continued = if resumed.is_some() { " (continued)" } else { "" };
@@ -22,32 +52,39 @@ pub fn words(event: &Event) -> String {
         EventKind::Thinking { .. } => ("thinks", String::new()),
         EventKind::ToolCall { name: tool, input, .. } => ("tool", format!("{}  {}", name(tool), text::excerpt(&input.to_string(), 300))),
         EventKind::ToolResult { is_error, text, bytes, .. } => {
-            (if *is_error { "tool failed" } else { "tool done" }, format!("{} ({bytes} bytes)", cut(text)))
+            (if *is_error { "error" } else { "output" }, format!("{} ({bytes} bytes)", cut(text)))
         }
-        EventKind::Throttled { status, retry, delay_ms, error, .. } => (
-            "throttled",
-            format!(
-                "{} {}, retry {retry} in {}.{}s",
-                status.map(|s| s.to_string()).unwrap_or_default(),
-                cut(error),
-                delay_ms / 1000,
-                delay_ms % 1000 / 100
-            ),
-        ),
+        EventKind::Throttled { status, retry, delay_ms, error, .. } => {
+            let reason = throttled_by(*status, error);
+            // The reason of an attempt's end names the status by itself.
+            let error = cut(error);
+            let said = match status {
+                Some(_) if !error.contains(&reason) => format!("{reason} {error}"),
+                Some(_) => error,
+                None => reason,
+            };
+            ("throttled", format!("{said}, retry {retry} in {}", seconds(*delay_ms)))
+        }
+        EventKind::Retrying { status, retry, delay_ms, error, .. } => {
+            ("retrying", format!("{status} {}, retry {retry} in {}", cut(error), seconds(*delay_ms)))
+        }
         EventKind::Silent { seconds } => ("silent", format!("{seconds}s")),
         EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {} ANSWER", cut(workflow_id))),
         EventKind::Permission { tool, decision, .. } => ("permission", format!("{} {}", cut(decision), cut(tool))),
         EventKind::Interrupted { how, report, session_id, .. } => {
-            let report = report.as_ref().map(|report| format!("{NEXT_LINE}{}", lines(report))).unwrap_or_default();
+            let report = report.as_ref().map(|report| format!("{next_line}{}", lines(report))).unwrap_or_default();
             ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))
         }
         EventKind::Result { is_error, text, turns, cost_usd, .. } => {
             let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
-            (if *is_error { "failed" } else { "result" }, format!("{} ({turns} turns{cost})", lines(text)))
+            (
+                if *is_error { "failed" } else { "result" },
+                format!("{} ({turns} {}{cost})", lines(text), if *turns == 1 { "turn" } else { "turns" }),
+            )
         }
         EventKind::Parked { why } => ("parked", cut(why)),
         EventKind::Note { text } => ("note", cut(text)),
         EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
     };
-    format!("{}  {what:<9}{}{said}\n", time::rfc3339(event.at).get(11..19).unwrap_or_default(), if said.is_empty() { "" } else { " " })
+    format!("{at}  {what:<WHAT$}{}{said}\n", if said.is_empty() { "" } else { " " })
 }

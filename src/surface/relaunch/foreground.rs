@@ -14,7 +14,8 @@ use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::run_message::Stopper;
 use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
-use crate::surface::relaunch::{event_words, stop_signals};
+use crate::surface::relaunch::event_words::{Clock, words};
+use crate::surface::relaunch::stop_signals;
 use crate::surface::{hangup, program};
 use crate::{thread, time};
 
@@ -69,11 +70,12 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
 
 /// Prints every event, until the run is over. An error means that the reader is gone.
 fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &Sender<()>) -> Result<()> {
+    let clock = Clock::of_output();
     loop {
         // This is checked before the file is read: a file that is read after its last writer ended is read completely.
         let over = matches!(woken.try_recv(), Err(TryRecvError::Disconnected));
         while let Some((line, event)) = lines.next_event()? {
-            let written = if json { program::write_json(&line) } else { program::write(&event_words::words(&event)) };
+            let written = if json { program::write_json(&line) } else { program::write(&words(&event, clock)) };
             written.io("write to", "standard output")?;
             let _ = progress.send(());
         }

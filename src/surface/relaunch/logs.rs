@@ -8,12 +8,13 @@ use crate::run::attempt::record;
 use crate::run::view::tail::{Next, RoundEvents};
 use crate::surface::hangup::on_hangup;
 use crate::surface::program;
-use crate::surface::relaunch::event_words::words;
+use crate::surface::relaunch::event_words::{Clock, words};
 
 /// Prints the events with a `seq` greater than `since`: as words, or with `json` as they lie in `events.jsonl`. With `follow`, goes on
 /// until the run ends.
 pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
     let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
+    let clock = Clock::of_output();
     // A reader that goes away ends the program, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
     loop {
@@ -23,7 +24,7 @@ pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64,
             match events.read()? {
                 Next::Event(_, event) if event.seq <= since => {}
                 Next::Event(line, _) if json => program::print_json_text(&line)?,
-                Next::Event(_, event) => program::print(&words(&event))?,
+                Next::Event(_, event) => program::print(&words(&event, clock))?,
                 Next::Attempt(n) if !json => program::print(&format!("-- attempt {n}\n"))?,
                 Next::Attempt(_) => {}
                 Next::Nothing => break,

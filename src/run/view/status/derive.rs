@@ -17,16 +17,20 @@ use crate::time::{self, Time};
 /// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
 const QUESTION: usize = 4000;
 
-/// Reads the events that a round has so far, of all attempts.
-fn view(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
+/// Reads the events that a round has so far, of all attempts. `is_live`: whether a process of the run is left.
+fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
     let (mut events, mut live) = (RoundEvents::of(mailbox, round.clone(), false), Live::default());
     loop {
         match events.read()? {
             Next::Event(_, event) => live.apply(&event),
             Next::Attempt(_) => live.new_attempt(),
-            Next::Nothing => return Ok(View::of(&live, time::now())),
+            Next::Nothing => break,
         }
     }
+    if !is_live {
+        live.ended();
+    }
+    Ok(View::of(&live, time::now()))
 }
 
 /// The status of every workflow that is not over.
@@ -83,7 +87,7 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     let mut status = standing(mailbox, workflow)?;
     if let (None, Some(_), Some(question)) = (&status.live, status.attempt, status.question_id) {
         let round = RoundId { workflow: workflow.clone(), question };
-        status.live = view(mailbox, &round).ok();
+        status.live = view(mailbox, &round, false).ok();
     }
     Ok(status)
 }
@@ -189,7 +193,7 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         _ => running(mailbox, round, run.as_ref())?,
     };
     let live = match (&run, state) {
-        (Some(_), Standing::Running) => view(mailbox, round).ok(),
+        (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
         _ => None,
     };
     Ok(Status {

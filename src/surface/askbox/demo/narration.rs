@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::agent::events::{Event, EventKind};
 use crate::error::{IoContext, Result};
 use crate::surface::program;
-use crate::surface::relaunch::event_words;
+use crate::surface::relaunch::event_words::{self, Clock};
 use crate::text;
 
 pub(super) fn heading(n: u32, words: &str) -> Result<()> {
@@ -21,7 +21,7 @@ pub(super) fn event(event: &Event) -> Result<()> {
     let (mark, text) = match &event.kind {
         EventKind::ToolCall { name, input, .. } if *name == "Bash" => ("$ ", input["command"].as_str().unwrap_or_default()),
         EventKind::ToolResult { text, .. } => ("", text.raw()),
-        _ => return event_words::words(event).lines().try_for_each(|line| print(&format!("   {line}\n"))),
+        _ => return event_words::words(event, Clock::of_output()).lines().try_for_each(|line| print(&format!("   {line}\n"))),
     };
     for (n, line) in text.lines().enumerate() {
         let mark = if n == 0 { mark } else { &"  "[..mark.len()] };

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::run::view::status::{self, Status, View};
+use crate::run::view::status::{self, Standing, Status, View};
 use crate::surface::program;
 use crate::surface::relaunch::status::queue_state;
 use crate::{text, time};
@@ -81,7 +81,7 @@ fn details(status: &Status) -> String {
     };
     line("workflow", Some(status.workflow_id.to_string()));
     line("state", Some(format!("{} {}", status.state.word(), status.since.map(|_| format!("for {}", age(status))).unwrap_or_default())));
-    line("doing", status.live.as_ref().map(|l| l.words.clone()));
+    line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
     line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
     line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
     line("round", status.question_id.map(|q| q.to_string()));
