@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::settings::{Config, keys};
 use crate::config::values;
+use crate::document;
 use crate::error::{Error, Result};
 use crate::text;
 
@@ -100,7 +101,11 @@ impl Reader<'_> {
 
     fn error(&self, key: &str, value: &Spanned<DeValue<'_>>, problem: &str) -> Error {
         let place = place(self.toml, value.span().start);
-        Error::invalid(text::excerpt(key, SHOWN_KEY), format!("{} ({place})", text::excerpt(problem, SHOWN_PROBLEM)), FORMS)
+        Error::invalid(
+            text::excerpt(key, SHOWN_KEY),
+            format!("{} ({place})", text::excerpt(&document::in_plain_words(problem), SHOWN_PROBLEM)),
+            FORMS,
+        )
     }
 }
 
@@ -188,7 +193,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_reported_with_its_key_and_its_place() {
         for (text, expected) in [
-            ("[limits]\nturns = 'ü'\n", "limits.turns: invalid type: string \"ü\", expected u32 (line 2, column 9)"),
+            ("[limits]\nturns = 'ü'\n", "limits.turns: invalid type: string \"ü\", expected a whole number from 0 (line 2, column 9)"),
             (
                 "[log]\nformat = 'text'\n[limits]\nsilence = '1h'\ngrace = true\n",
                 "limits.grace: invalid type: boolean `true`, expected a string (line 5, column 9)",
@@ -198,7 +203,10 @@ mod tests {
                 "[relaunch]\nmode = 'frsh'\n",
                 "relaunch.mode: unknown variant `frsh`, expected one of `auto`, `fresh`, `resume` (line 2, column 8)",
             ),
-            ("[relaunch]\nattempts = -1\n", "relaunch.attempts: invalid value: integer `-1`, expected u32 (line 2, column 12)"),
+            (
+                "[relaunch]\nattempts = -1\n",
+                "relaunch.attempts: invalid value: integer `-1`, expected a whole number from 0 (line 2, column 12)",
+            ),
             // The wrong part of a value, or the whole value.
             ("[runner.x]\nargs = ['a',\n 'ü', 3]\n", "runner.x.args: invalid type: integer `3`, expected a string (line 3, column 7)"),
             ("[runner.x.env]\nA = 'b'\nB = 7\n", "runner.x.env: invalid type: integer `7`, expected a string (line 3, column 5)"),

@@ -293,7 +293,21 @@ fn duplicate(message: &str) -> Option<&str> {
 fn without_position(e: &serde_json::Error) -> String {
     let message = e.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());
-    text::excerpt(&message[..end], 200)
+    text::excerpt(&in_plain_words(&message[..end]), 200)
+}
+
+/// The message of a parser, with what it expected in words that say more than a type of Rust.
+#[must_use]
+pub fn in_plain_words(message: &str) -> String {
+    let Some((said, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        other => other,
+    };
+    format!("{said}, expected {expected}")
 }
 
 #[cfg(test)]

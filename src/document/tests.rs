@@ -91,7 +91,7 @@ fn hostile_json_is_refused_with_the_field_named() {
         (r#"{"name": "a", "z": 1, "z": 2}"#, "z: is there twice"),
         (r#"{"name": "a", "zz": 1, "z\u007a": 2}"#, "zz: is there twice"),
         (r#"{"name": 5}"#, "name: invalid type: integer `5`, expected a string"),
-        (r#"{"z": {"y": [1]}, "name": "a", "count": "b"}"#, "count: invalid type: string \"b\", expected u32"),
+        (r#"{"z": {"y": [1]}, "name": "a", "count": "b"}"#, "count: invalid type: string \"b\", expected a whole number from 0"),
         ("{\n\"name\": [\n\"a\"]}", "name: invalid type: sequence, expected a string"),
         (r#"{"count": 5}"#, "missing field `name`"),
         (r#"{"name": "a"} trailing"#, "file: trailing characters"),

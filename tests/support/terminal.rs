@@ -53,6 +53,14 @@ impl<'a> Terminal<'a> {
     }
 }
 
+impl Terminal<'_> {
+    /// The screen with the codes that colour it.
+    #[track_caller]
+    pub fn with_colours(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e"])
+    }
+}
+
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         if std::thread::panicking()

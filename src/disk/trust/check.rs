@@ -67,7 +67,27 @@ pub(in crate::disk) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32
         ));
     }
     let mode = meta.st_mode & 0o777;
-    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), format!("chmod go-w {quoted}")))
+    let hint = if is_of_a_mailbox(path) { format!("chmod go-w {quoted}") } else { NOT_OURS.to_owned() };
+    Err(Error::failed(format!("{shown} may be written by others (mode {mode:04o})"), hint))
+}
+
+/// What to do about a folder that is no mailbox, such as `/tmp` or `/var/local`: its mode is as others want it.
+const NOT_OURS: &str = "this folder is no mailbox; name one, or a new folder in it, with --mailbox DIR or $ASKBOX_DIR";
+
+/// Whether the folder is a mailbox, lies in one, or can become one because it is empty. The mode of no other folder is changed, and no
+/// message suggests to change it.
+#[must_use]
+pub fn is_of_a_mailbox(path: &Path) -> bool {
+    let exists = |path: &Path| rustix::fs::statat(rustix::fs::CWD, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let is_one = |folder: &Path| ["pending", "answered", "checkpoints"].iter().any(|name| exists(&folder.join(name)));
+    path.ancestors().any(is_one) || is_empty(path)
+}
+
+fn is_empty(path: &Path) -> bool {
+    use rustix::fs::{Dir, Mode, OFlags};
+    let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    let entries = folder.and_then(|folder| Dir::read_from(folder)?.collect::<rustix::io::Result<Vec<_>>>());
+    entries.is_ok_and(|entries| entries.iter().all(|entry| [c".", c".."].contains(&entry.file_name())))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Folders of this user that are too open only because they were made under umask 002, the default of common distributions.
 //!
 //! Such a folder is writable by its group. It becomes private (0700) if every entry in it belongs to this user or to root: then nobody
-//! else has left anything there. The groups' members are not asked for, because a directory service may hold them.
+//! else has left anything there. A folder that is no mailbox stays as it is, for `--mailbox` may name any. The groups' members are not asked for, because a directory service may hold them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 
-use crate::disk::trust::{check_trust, is_loose};
+use crate::disk::trust::{check_trust, is_loose, is_of_a_mailbox};
 use crate::error::{Error, IoContext, Result};
 
 /// Makes the folder `name` private, which is at `path` and only too open.
@@ -20,8 +20,8 @@ pub(in crate::disk) fn tighten(above: BorrowedFd<'_>, name: &Path, path: &Path, 
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(above, name, flags, Mode::empty()).map_err(io::Error::from).io("open", path)?;
     let before = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
-    if !is_loose(&before, me) {
-        // Another process changed it meanwhile.
+    // Another process may have changed it meanwhile.
+    if !is_loose(&before, me) || !is_of_a_mailbox(path) {
         return check_trust(path, &before, me);
     }
     check_owners(folder.as_fd(), path, me)?;

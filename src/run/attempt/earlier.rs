@@ -76,7 +76,7 @@ mod tests {
         let throttled = |ended_at: Time| Run {
             state: State::Failed,
             ended_at: Some(ended_at),
-            failure: Some(Failure::new(Class::Throttled, "529")),
+            failure: Some(Failure::new(Class::Throttled, "529", &begun.workflow_id)),
             ..begun.clone()
         };
         let since = |dates: &[Time]| EarlierAttempts::of(&dates.iter().copied().map(throttled).collect::<Vec<_>>()).throttled_since;

@@ -7,6 +7,7 @@ use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
+use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::timers::{Due, Timer};
@@ -138,15 +139,16 @@ impl Ending {
 
     /// The failure that `run.json` records; `None` if it was delivered or stopped.
     #[must_use]
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self, workflow: &WorkflowId) -> Option<Failure> {
+        let new = |class, why: &str| Failure::new(class, why, workflow);
         match self {
-            Self::Throttled { why, status, .. } => Some(Failure { status: *status, ..Failure::new(Class::Throttled, why) }),
-            Self::Held { why } => Some(Failure::new(Class::Held, why)),
-            Self::Short { why } => Some(Failure::new(Class::Shortage, why)),
-            Self::Failed { why } => Some(Failure::new(Class::Agent, why)),
-            Self::Hopeless { why } => Some(Failure::new(Class::Setup, why)),
-            Self::Refused { class, why } => Some(Failure::new(*class, why)),
-            Self::Interrupted { why, class } => class.map(|class| Failure::new(class, why)),
+            Self::Throttled { why, status, .. } => Some(Failure { status: *status, ..new(Class::Throttled, why) }),
+            Self::Held { why } => Some(new(Class::Held, why)),
+            Self::Short { why } => Some(new(Class::Shortage, why)),
+            Self::Failed { why } => Some(new(Class::Agent, why)),
+            Self::Hopeless { why } => Some(new(Class::Setup, why)),
+            Self::Refused { class, why } => Some(new(*class, why)),
+            Self::Interrupted { why, class } => class.map(|class| new(class, why)),
             Self::Delivered { .. } => None,
         }
     }
@@ -159,7 +161,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     let round = run.round();
     run.ended_at = Some(time::now());
     run.retry_at = None;
-    run.failure = ending.failure();
+    run.failure = ending.failure(&run.workflow_id);
     match ending {
         Ending::Delivered { text, cost_usd } => {
             run.state = State::Delivered;

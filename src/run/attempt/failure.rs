@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::stream::{TurnOutcome, Verdict, waiting_mends};
+use crate::id::WorkflowId;
 use crate::text;
 
 /// The limit of a signature, in characters.
@@ -84,21 +85,22 @@ impl Class {
 
     /// What to do about it; empty if waiting is enough.
     #[must_use]
-    pub fn todo(self) -> &'static str {
-        match self {
+    pub fn todo(self, workflow: &WorkflowId) -> String {
+        let todo = match self {
             Self::Throttled | Self::Held => "",
             Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
-            Self::Agent => "see what the agent said: relaunch logs ID",
+            Self::Agent => return format!("see what the agent said: relaunch logs {workflow}"),
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
-            Self::Tree => "raise limits.tree_cost or limits.tree_time, then go on: relaunch retry ID",
+            Self::Tree => return format!("raise limits.tree_cost or limits.tree_time, then go on: relaunch retry {workflow}"),
             Self::Turns => "raise limits.turns, or split the work",
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",
             Self::Role => "define it, or name another: askbox agents list",
-        }
+        };
+        todo.to_owned()
     }
 }
 
@@ -121,8 +123,8 @@ pub struct Failure {
 impl Failure {
     /// A failure of this class, for this reason.
     #[must_use]
-    pub fn new(class: Class, why: &str) -> Self {
-        Self { class, signature: signature(why), todo: class.todo().into(), status: None }
+    pub fn new(class: Class, why: &str, workflow: &WorkflowId) -> Self {
+        Self { class, signature: signature(why), todo: class.todo(workflow), status: None }
     }
 }
 

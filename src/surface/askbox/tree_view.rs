@@ -101,7 +101,9 @@ fn lines(nodes: &[Node], columns: Option<usize>) -> String {
 impl Picture for Forest<'_> {
     type Row = Node;
 
-    const FOR_PROGRAMS: &'static str = "askbox tree -f --json";
+    fn for_programs(&self) -> String {
+        "askbox tree -f --json".to_owned()
+    }
 
     fn look(&self) -> Result<Vec<Node>> {
         self.check()?;

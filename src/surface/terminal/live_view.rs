@@ -32,7 +32,7 @@ pub trait Picture {
     type Row: Serialize + Clone;
 
     /// The command that gives a program the same data; a hint names it where standard output is not a terminal.
-    const FOR_PROGRAMS: &'static str;
+    fn for_programs(&self) -> String;
 
     /// Reads the rows to show now.
     fn look(&self) -> Result<Vec<Self::Row>>;
@@ -70,7 +70,7 @@ enum Woken {
 /// [`Error::Usage`] where standard output is not a terminal and `json` is false; whatever reading or drawing fails with.
 pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<u8> {
     if !json && !program::prints_to_terminal() {
-        return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", P::FOR_PROGRAMS)));
+        return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", picture.for_programs())));
     }
     let (sender, woken) = mpsc::channel();
     let mut watched = Watched::new(mailbox, sender.clone());

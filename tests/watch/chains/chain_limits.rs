@@ -29,7 +29,7 @@ fn nearly_used_up() -> Tree {
 fn held(tree: &Tree, id: &str, state: &str) -> Value {
     let status = until(&format!("{id} is {state}"), || Some(tree.status(id)).filter(|s| s["state"] == state));
     assert_eq!(status["failure"], "tree", "{status}");
-    assert!(status["todo"].as_str().unwrap().contains("relaunch retry ID"), "{status}");
+    assert!(status["todo"].as_str().unwrap().contains(&format!("relaunch retry {id}")), "{status}");
     status
 }
 

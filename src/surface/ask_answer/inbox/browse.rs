@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use inquire::ui::RenderConfig;
 use inquire::{InquireError, Select, Text};
 
 use crate::disk;
@@ -33,6 +34,9 @@ enum Row {
 
 /// Shows the inbox until the user leaves it.
 pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
+    if program::env("TERM").is_some_and(|terminal| terminal == "dumb") {
+        inquire::set_global_render_config(RenderConfig::empty());
+    }
     let mut cursor = 0;
     loop {
         let (pending, cells): (Vec<WorkflowId>, Vec<[String; 4]>) =

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use inquire::validator::Validation;
 use inquire::{InquireError, Text};
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::mailbox::AnswerValue;
 use crate::surface::ask_answer::editor;
@@ -66,7 +67,7 @@ pub(super) fn given<T>(prompt: inquire::error::InquireResult<Option<T>>) -> Resu
 
 /// The error of a prompt that failed.
 pub(super) fn terminal_failed(e: &InquireError) -> Error {
-    Error::failed(format!("cannot ask on this terminal: {e}"), "answer without the inbox: ask-answer ID ANSWER")
+    Error::failed(format!("cannot ask on this terminal: {e}"), "answer without the inbox: ask-answer list, then see ask-answer --help")
 }
 
 /// Asks for a number.
@@ -88,7 +89,7 @@ pub(super) fn words(below: &str) -> Result<Reply<AnswerValue>> {
         Reply::Given(typed) if typed.trim().is_empty() => match editor::write(below, ".md") {
             Ok(draft) => Ok(Reply::Given(AnswerValue::Text(draft.text))),
             Err(e) => {
-                program::complain(&e);
+                program::complain(&disk::explain_missing(e));
                 Ok(Reply::Skip)
             }
         },

@@ -69,11 +69,11 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
             return false;
         }
         Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
-            checkup.report("owner", shown, error.to_string(), chown(path));
+            checkup.report("owner", shown, error.to_string(), of_a_mailbox(path, chown(path)));
         }
         Err(error) => {
             let private = if is_root { "700" } else { "go-w" };
-            checkup.report("mode", shown, error.to_string(), format!("chmod {private} {}", word(path)));
+            checkup.report("mode", shown, error.to_string(), of_a_mailbox(path, format!("chmod {private} {}", word(path))));
         }
         Ok(()) if mode & 0o700 != 0o700 => {
             checkup.report(
@@ -84,11 +84,21 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
             );
         }
         Ok(()) if is_root && mode & 0o077 != 0 => {
-            checkup.report("mode", shown, format!("other users may read it (mode {mode:04o})"), format!("chmod 700 {}", word(path)));
+            checkup.report(
+                "mode",
+                shown,
+                format!("other users may read it (mode {mode:04o})"),
+                of_a_mailbox(path, format!("chmod 700 {}", word(path))),
+            );
         }
         Ok(()) => {}
     }
     true
+}
+
+/// The command for a folder of a mailbox. Nothing is to be changed about another folder, such as `/tmp`.
+fn of_a_mailbox(path: &Path, command: String) -> String {
+    if disk::is_of_a_mailbox(path) { command } else { "export ASKBOX_DIR=~/.claude/questions".to_owned() }
 }
 
 fn chown(path: &Path) -> String {

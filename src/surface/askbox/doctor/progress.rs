@@ -15,9 +15,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is shown in a pipe, nor before [`EVERY`] is over.
+    /// Nothing is shown in a pipe or on a dumb terminal, nor before [`EVERY`] is over.
     pub(super) fn new() -> Self {
-        Self { files: 0, shown: std::io::stderr().is_terminal().then(Instant::now), is_shown: false }
+        // A dumb terminal shows the codes that rewrite a line.
+        let rewrites = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb");
+        Self { files: 0, shown: rewrites.then(Instant::now), is_shown: false }
     }
 
     /// One more file was looked at, in this folder.

@@ -15,7 +15,12 @@ struct Table<'a> {
 impl Picture for Table<'_> {
     type Row = Status;
 
-    const FOR_PROGRAMS: &'static str = "relaunch status -f --json, or relaunch events -f ID";
+    fn for_programs(&self) -> String {
+        match self.workflow {
+            Some(id) => format!("relaunch status -f {id} --json, or relaunch events -f {id}"),
+            None => "relaunch status -f --json".to_owned(),
+        }
+    }
 
     fn look(&self) -> Result<Vec<Status>> {
         table::look(self.mailbox, self.workflow)
