@@ -7,6 +7,19 @@ use serde::Deserialize;
 use crate::agent::stream::lines::BoundedLines;
 
 #[derive(Deserialize)]
+struct Deferral {
+    attachment: Option<Attachment>,
+}
+
+#[derive(Deserialize)]
+struct Attachment {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(rename = "toolUseID")]
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Entry {
     #[serde(default, rename = "type")]
     kind: String,
@@ -37,6 +50,28 @@ pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+/// The id of the tool call with which a session waits: a hook deferred it, and it has no result. `None` also if the transcript cannot be
+/// read.
+pub fn suspended_call(transcript: impl Read) -> Option<String> {
+    let mut lines = BoundedLines::new(transcript);
+    let mut suspended = None;
+    while let Ok(Some(line)) = lines.next_line() {
+        let text = line.text();
+        if text.contains("\"hook_deferred_tool\"") {
+            if let Ok(Deferral { attachment: Some(Attachment { kind, id: Some(id) }) }) = serde_json::from_str(text)
+                && kind == "hook_deferred_tool"
+            {
+                suspended = Some(id);
+            }
+        } else if text.contains("\"tool_result\"")
+            && suspended.as_ref().is_some_and(|id| text.contains(&format!("\"tool_use_id\":\"{id}\"")))
+        {
+            suspended = None;
+        }
+    }
+    suspended
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod definitions;
 mod documented;
 mod facts;
 mod main_job;
+mod native;
 mod operator;
 mod scripted_api;
 mod stopping;

@@ -10,7 +10,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 29] = [
+const FIELDS: [&str; 30] = [
     "schema_version",
     "question",
     "type",
@@ -32,6 +32,7 @@ const FIELDS: [&str; 29] = [
     "cwd",
     "config_dir",
     "parent",
+    "tool_call",
     "prompt",
     "reads",
     "results",

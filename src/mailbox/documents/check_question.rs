@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
+use crate::mailbox::documents::tool_call::ToolCall;
 
 /// The most questions of one batch.
 pub const MAX_PARTS: usize = 64;
@@ -57,6 +58,7 @@ pub fn check(question: &Question) -> Result<()> {
             "write the path from / on",
         ));
     }
+    question.tool_call.iter().try_for_each(ToolCall::check)?;
     if let Some(default) = &question.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
     } else if question.on_expiry == Some(OnExpiry::Default) {

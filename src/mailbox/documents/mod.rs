@@ -7,6 +7,7 @@
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
+//! | [`tool_call`] | its field `tool_call`: the suspended call of a tool that waits for the answer |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
 //! | [`check_draft`] | what a poster refuses although a reader takes it |
 //! | [`match_option`] | which option a person's words mean |
@@ -28,4 +29,5 @@ pub mod match_option;
 pub mod options;
 pub mod question;
 pub mod shell_export;
+pub mod tool_call;
 pub mod workflow;

@@ -14,6 +14,7 @@ use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::options::Options;
+use crate::mailbox::documents::tool_call::ToolCall;
 use crate::time::{Span, Time};
 
 /// The largest question document, in bytes: as it is posted, and as another program may put it into `pending/`.
@@ -167,6 +168,9 @@ pub struct Question {
     /// The run of `parent` in which this was asked, with the proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_in: Option<AskedIn>,
+    /// The suspended tool call of the session that waits for the answer. The session is then continued without a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCall>,
     /// The task of a document that is not a question but a task: see `Content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -253,6 +257,7 @@ impl Question {
             config_dir: None,
             parent: None,
             asked_in: None,
+            tool_call: None,
             prompt: None,
             reads: Vec::new(),
             results: Vec::new(),

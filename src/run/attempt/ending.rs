@@ -7,7 +7,7 @@ use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::config::Config;
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
-use crate::id::WorkflowId;
+use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::timers::{Due, Timer};
@@ -29,6 +29,13 @@ pub enum Ending {
     Delivered {
         /// The agent's final text.
         text: Untrusted,
+        /// US dollars of its last turn, if the agent reported them.
+        cost_usd: Option<f64>,
+    },
+    /// The session began, and its turn waits for this question, which the agent asked with a tool of its own.
+    Asking {
+        /// The question's round.
+        question: QuestionId,
         /// US dollars of its last turn, if the agent reported them.
         cost_usd: Option<f64>,
     },
@@ -79,6 +86,12 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Whether the agent has the answer, or whatever else the round was to bring it.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        matches!(self, Self::Delivered { .. } | Self::Asking { .. })
+    }
+
     /// The ending that the outcome of the agent's turn means.
     #[must_use]
     pub fn of_turn(turn: &TurnOutcome) -> Self {
@@ -89,7 +102,7 @@ impl Ending {
             Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
             Verdict::Completed { text } => format!("the agent ended with an error: {}", text.excerpt(300)),
             Verdict::Deferred { tool_name, .. } => {
-                format!("the agent deferred its call of {}, which this version cannot answer", tool_name.excerpt(80))
+                format!("the agent's call of {} was deferred by a hook that is not askbox's", tool_name.excerpt(80))
             }
             Verdict::ApiError { status, message, .. } => {
                 format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), message.excerpt(300))
@@ -149,7 +162,7 @@ impl Ending {
             Self::Hopeless { why } => Some(new(Class::Setup, why)),
             Self::Refused { class, why } => Some(new(*class, why)),
             Self::Interrupted { why, class } => class.map(|class| new(class, why)),
-            Self::Delivered { .. } => None,
+            Self::Delivered { .. } | Self::Asking { .. } => None,
         }
     }
 }
@@ -169,6 +182,12 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.result = Some(shorten(text.raw()));
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
+        Ending::Asking { question, cost_usd } => {
+            run.state = State::Asking;
+            run.why = None;
+            run.asks = Some(*question);
+            run.cost_usd = run.cost_usd.or(*cost_usd);
+        }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
@@ -181,7 +200,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.why = Some(why.clone());
         }
     }
-    if run.state == State::Delivered {
+    if run.is_delivered() {
         // Both files are written before either is synced, so that the syncs overlap.
         let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
         let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closing::now(Closed::Delivered, "supervisor", None));

@@ -49,6 +49,8 @@ pub enum State {
     Running,
     /// The session began and its final result came.
     Delivered,
+    /// The session began, and its turn waits for a question that the agent asked with a tool of its own: see `asks`.
+    Asking,
     /// It failed; the next attempt may start at `retry_at`.
     Failed,
     /// It failed, and there is no further attempt until `relaunch retry`.
@@ -135,6 +137,9 @@ pub struct Run {
     /// The failure, if one ended the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The question that the agent asked with a tool of its own, and for which its turn waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<QuestionId>,
     /// The agent's final text: the first 4000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -157,6 +162,18 @@ impl Run {
     #[must_use]
     pub fn token(&self) -> String {
         AttemptId { round: self.round(), attempt: self.attempt }.to_string()
+    }
+
+    /// The uuid of the message that tells the agent to continue, in this attempt.
+    #[must_use]
+    pub fn continue_id(&self) -> Uuid {
+        Uuid::new_v5(&self.message_id, &self.attempt.to_be_bytes())
+    }
+
+    /// Whether the agent has the answer, or whatever else the round was to bring it.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        matches!(self.state, State::Delivered | State::Asking)
     }
 
     /// Whether waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.

@@ -74,6 +74,7 @@ pub fn unplanned(round: &RoundId, claimant: Claimant) -> Run {
         retry_at: None,
         why: None,
         failure: None,
+        asks: None,
         result: None,
         reserved_usd: None,
         cost_usd: None,
@@ -90,8 +91,9 @@ fn begin(
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id));
-    // The results of children mean something only to the session that waited for them.
-    let mode = if matches!(question.content(), Content::Results { .. }) { Mode::Resume } else { config.relaunch.mode };
+    // The results of children, and of a tool call, mean something only to the session that waits for them.
+    let belongs_to_session = question.tool_call.is_some() || matches!(question.content(), Content::Results { .. });
+    let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
         return Ok((Begin::Fresh, None));
     }

@@ -1,4 +1,4 @@
-//! Where the `relaunch` program and the agent program are.
+//! Where the programs `relaunch` and `askbox` and the agent program are.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -26,6 +26,13 @@ pub fn relaunch() -> Result<PathBuf> {
     beside.or_else(|| on_path(Path::new("relaunch"))).ok_or_else(|| {
         Error::failed("the `relaunch` program is not found", "install it beside this program or on PATH; a library caller can name it")
     })
+}
+
+/// The path of the `askbox` program, which takes what an agent asks with a tool of its own; `None` if it is not installed.
+#[must_use]
+pub fn askbox() -> Option<PathBuf> {
+    let beside = relaunch().ok().map(|relaunch| relaunch.with_file_name("askbox")).filter(|p| is_executable(p));
+    beside.or_else(|| on_path(Path::new("askbox")))
 }
 
 /// The path of an agent program: as it is if it has a folder, else from PATH.

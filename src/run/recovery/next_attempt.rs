@@ -36,6 +36,7 @@ fn after(last: &Run) -> Run {
         retry_at: None,
         why: None,
         failure: None,
+        asks: None,
         result: None,
         reserved_usd: None,
         cost_usd: None,

@@ -8,9 +8,10 @@ use crate::document;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
+use crate::run::attempt::suspended_call;
 use crate::run::supervise::stop::stop_request;
 
-/// [`Ending::Delivered`] if the attempt's session began and its final result came.
+/// [`Ending::Delivered`] if the attempt's session began and its final result came; [`Ending::Asking`] if its turn waits for a question.
 pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let events = BufReader::new(disk::open_to_read(&run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
@@ -23,6 +24,10 @@ pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
                 if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
+            }
+            Some(EventKind::Result { is_error: false, terminal_reason: Some(reason), cost_usd, .. }) if reason == "tool_deferred" => {
+                let question = suspended_call::question_of_session(mailbox, run)?;
+                return Some(Ending::Asking { question, cost_usd });
             }
             _ => {}
         }

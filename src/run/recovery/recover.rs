@@ -100,7 +100,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         State::Running if orphans.are_gone(&last)? => supervisor_died(mailbox, config, &document, last),
         State::Running => Ok(Recovered::Orphans),
         // Only the round's move to `closed/` is missing.
-        State::Delivered => {
+        State::Delivered | State::Asking => {
             let lock = mailbox.lock(&round.workflow)?;
             close::claimed(mailbox, &lock, Folder::Running, round.question, Closing::now(Closed::Delivered, "askbox", None))?;
             Ok(Recovered::Over)

@@ -13,14 +13,15 @@ use crate::error::{IoContext, Result};
 use crate::mailbox::documents::asked_in::Nonce;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::run::attempt::record::{Begin, Record, State};
+use crate::run::attempt::suspended_call::{self, Told};
 use crate::run::claim::permitted::{self, WorkFolder};
 use crate::run::claim::plan;
 use crate::run::money::budget::{self, Allowance};
 use crate::run::process::handle::ProcessHandle;
 use crate::run::process::poll_thread::PollSource;
 use crate::run::process::session_start::{self, SessionStart};
-use crate::run::process::{agent_call, launch};
-use crate::run::prompt::message;
+use crate::run::process::{agent_call, launch, programs};
+use crate::run::prompt::{message, templates};
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ownership::OwnedAttempt;
 use crate::run::supervise::role_check;
@@ -43,7 +44,8 @@ pub(crate) struct Started {
 struct Prepared {
     document: QuestionDocument,
     start: SessionStart,
-    message: String,
+    /// The first message, as the agent reads it; `None` if the session goes on with a call that waits in it.
+    message: Option<String>,
     call: Invocation,
     folder: WorkFolder,
     max_turns: Option<u32>,
@@ -77,12 +79,20 @@ pub(crate) fn start(
         log.note(format!("in a fork of session {from} of {of}, within which this was asked"));
     }
     let mut agent = Agent::connect(mailbox, run, spawned, sources, channel, log);
-    let message = claude::user_message(&run.message_id.to_string(), &message);
-    let (first, held_message) = match &run.role {
-        Some(_) => (role_check::question(), Some(message)),
-        None => (message, None),
+    let held_message = match (message, &run.role) {
+        (Some(message), Some(_)) => {
+            agent.say(&role_check::question());
+            Some(message)
+        }
+        (Some(message), None) => {
+            agent.say(&message);
+            None
+        }
+        (None, _) => {
+            log.note("the session goes on with the call that waits in it");
+            None
+        }
     };
-    agent.say(&first);
     Ok(Started { agent, held_message, max_turns })
 }
 
@@ -111,8 +121,20 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
         false => None,
     };
-    let message = message::first_message(mailbox, config, &document.typed, run)?;
-    let settings = hooks::settings(&run.folder(mailbox));
+    let continued = match &start {
+        SessionStart::New => None,
+        SessionStart::Continue => Some(run.session_id.to_string()),
+        SessionStart::Fork(from) => Some(from.clone()),
+    };
+    let message = match suspended_call::told(mailbox, &document.typed, run, continued.as_deref()) {
+        Told::Nothing => None,
+        Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), templates::CONTINUE)),
+        Told::TheMessage => {
+            let text = message::first_message(mailbox, config, &document.typed, run)?;
+            Some(claude::user_message(&run.message_id.to_string(), &text))
+        }
+    };
+    let settings = hooks::settings(&run.folder(mailbox), programs::askbox().as_deref());
     let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);

@@ -97,6 +97,12 @@ pub enum Command {
   $ askbox agents list
   $ askbox agents show reviewer")]
     Agents(Agents),
+    /// Answer Claude Code's PreToolUse hook: take what an agent asks with AskUserQuestion
+    ///
+    /// Every run of askbox gives this command to its agent; nobody needs to set it up. The event is read from standard input. In a
+    /// live run, a call of AskUserQuestion is posted as a question and deferred: the run ends, and costs nothing while it waits.
+    /// Once the question is answered, the run goes on, and the very same call has the answer. Anywhere else, nothing is printed.
+    Hook,
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
     #[command(hide = true)]

@@ -12,6 +12,6 @@ mod inline_wait;
 mod no_checkpoint;
 mod post_question;
 mod post_receipt;
-mod posting;
+pub(super) mod posting;
 
 pub use post_question::run;

@@ -5,6 +5,7 @@ pub mod claude_md;
 pub mod demo;
 pub mod doctor;
 pub mod gc;
+pub mod hook;
 pub mod init;
 #[cfg(feature = "schema")]
 pub mod schema;

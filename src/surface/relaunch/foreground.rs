@@ -52,7 +52,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
     agent_exit::adopt_orphans();
     let supervised = supervisor::supervise(mailbox, &config, attempt, &mut on_event, stop_by);
     drop(wake_printer);
-    let stopped = !matches!(&supervised, Ok(run) if run.state == State::Delivered);
+    let stopped = !matches!(&supervised, Ok(run) if run.is_delivered());
     // A reader that goes on reading gets every event.
     while !printer.is_finished() {
         match printed.recv_timeout(STUCK_READER_LIMIT) {
@@ -90,7 +90,7 @@ fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &
 fn exit_status(run: Run) -> Result<u8> {
     let (workflow, why) = (run.workflow_id, run.why.unwrap_or_default());
     match run.state {
-        State::Delivered => Ok(0),
+        State::Delivered | State::Asking => Ok(0),
         State::Failed => Err(Error::failed(
             format!("{workflow} failed: {why}"),
             format!("a watcher tries again after {}; see: relaunch logs {workflow}", run.retry_at.map(time::rfc3339).unwrap_or_default()),

@@ -209,7 +209,7 @@ impl Gate {
 fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
     let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
     match run.state {
-        State::Delivered => breaker.delivered(at, now),
+        State::Delivered | State::Asking => breaker.delivered(at, now),
         State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
             breaker.failed(&token, at, settings, now)
         }

@@ -37,7 +37,7 @@ pub(in crate::watch) struct Metrics {
 impl Metrics {
     pub(in crate::watch) fn new(config: &Config) -> Self {
         let file = Some(config.metrics.file.clone()).filter(|f| f.components().next().is_some());
-        let ended = ["delivered", "failed", "throttled", "parked", "interrupted"].map(|how| (how, 0)).into();
+        let ended = ["delivered", "asking", "failed", "throttled", "parked", "interrupted"].map(|how| (how, 0)).into();
         Self { file, ended, written: String::new(), due: Some(Instant::now()), next: Instant::now(), error_logged: false }
     }
 
@@ -45,6 +45,7 @@ impl Metrics {
     pub(in crate::watch) fn count(&mut self, run: &Run) {
         let how = match run.state {
             State::Delivered => "delivered",
+            State::Asking => "asking",
             State::Failed if run.is_throttled() => "throttled",
             State::Failed => "failed",
             State::Parked => "parked",

@@ -27,8 +27,8 @@ impl Attendance<'_, '_> {
     pub(super) fn conclude(self, exit_status: &str) -> Attended {
         let was_stopped = self.stop_ending.is_some();
         let ending = match (self.turn_ending, self.stop_ending) {
-            (Some(delivered @ Ending::Delivered { .. }), _) if self.began => delivered,
-            (Some(Ending::Delivered { .. }), None) => {
+            (Some(delivered), _) if delivered.is_delivered() && self.began => delivered,
+            (Some(delivered), None) if delivered.is_delivered() => {
                 Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
             }
             (_, Some(stopped)) => stopped,

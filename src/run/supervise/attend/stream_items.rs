@@ -11,6 +11,7 @@ use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutc
 use crate::mailbox::{read_question, round, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
+use crate::run::attempt::suspended_call;
 use crate::run::process::session_start::SessionStart;
 use crate::run::prompt::templates;
 use crate::run::supervise::attend::attendance::{Attendance, Phase};
@@ -114,8 +115,7 @@ impl Attendance<'_, '_> {
             ReceiptState::Completed if !self.message_seen && self.agent.start == SessionStart::Continue => {
                 self.message_seen = true;
                 self.log.note("the session had the answer already; asking it to continue");
-                let uuid = Uuid::new_v5(&self.run.message_id, &self.run.attempt.to_be_bytes());
-                self.agent.say(&claude::user_message(&uuid.to_string(), templates::CONTINUE));
+                self.agent.say(&claude::user_message(&self.run.continue_id().to_string(), templates::CONTINUE));
             }
             ReceiptState::Completed | ReceiptState::Cancelled => {}
         }
@@ -161,16 +161,18 @@ impl Attendance<'_, '_> {
     }
 
     fn turn_ended(&mut self, turn: &TurnOutcome) {
-        let delivered = matches!(self.turn_ending, Some(Ending::Delivered { .. }));
         // A turn that the supervisor stopped has no result, whatever the agent program calls it.
         let cut = self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
         let stopped_by_us = self.stop_ending.is_some() && (cut || matches!(self.phase, Phase::Reporting(_)));
-        if !delivered && !stopped_by_us {
-            let ending = Ending::of_turn(turn).after(self.asked_to_wait);
-            if matches!(ending, Ending::Delivered { .. }) {
+        if !stopped_by_us {
+            let ending = self.asked_with_a_tool(turn).unwrap_or_else(|| Ending::of_turn(turn).after(self.asked_to_wait));
+            if ending.is_delivered() {
                 self.record_session();
             }
-            self.turn_ending = Some(ending);
+            // A session whose call was waiting has a turn for that call and another one for the message: the last one is the result.
+            if ending.is_delivered() || !self.turn_ending.as_ref().is_some_and(Ending::is_delivered) {
+                self.turn_ending = Some(ending);
+            }
         }
         match &self.phase {
             Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
@@ -179,6 +181,15 @@ impl Attendance<'_, '_> {
             }
             _ => self.let_it_exit(),
         }
+    }
+
+    /// The ending of a turn that waits for a question which our hook has posted.
+    fn asked_with_a_tool(&mut self, turn: &TurnOutcome) -> Option<Ending> {
+        let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
+        // A session that is continued and asks at once says nowhere else that it began (measured on Claude Code 2.1.330).
+        self.began |= turn.session_id == self.run.session_id.to_string();
+        let question = suspended_call::question_of(self.mailbox, &self.run.workflow_id, tool_use_id.raw())?;
+        Some(Ending::Asking { question, cost_usd: turn.cost_usd })
     }
 
     /// Sends one more message to an agent that was stopped. Its report may take the grace; a tool call in it is refused.

@@ -63,7 +63,7 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
         _ => {
             let last = record::latest(mailbox, round).ok().flatten();
             let over = document.typed.closed.is_some()
-                || last.as_ref().is_some_and(|r| matches!(r.state, State::Delivered | State::Parked | State::Interrupted));
+                || last.as_ref().is_some_and(|r| r.is_delivered() || matches!(r.state, State::Parked | State::Interrupted));
             if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.started_at.unwrap_or(r.claimed_at))) < AT_ONCE {
                 // The process that claimed it may be about to launch it.
             } else if over {

@@ -1,0 +1,33 @@
+//! The field `tool_call` of a question that an agent asked with a tool of its own. The call waits, suspended, in the agent's session;
+//! the answer is its result.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Claude Code's tool that asks the user.
+pub const ASK_USER_QUESTION: &str = "AskUserQuestion";
+
+/// The longest name and id of a call, in bytes.
+const LONGEST: usize = 256;
+
+/// A suspended tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// The id of the call in the session.
+    pub id: String,
+}
+
+impl ToolCall {
+    /// Checks the bounds of both texts.
+    pub fn check(&self) -> Result<()> {
+        let is_good = |text: &str| !text.is_empty() && text.len() <= LONGEST;
+        match is_good(&self.name) && is_good(&self.id) {
+            true => Ok(()),
+            false => Err(Error::invalid("tool_call", format!("has a name or an id that is empty or over {LONGEST} bytes"), "leave it out")),
+        }
+    }
+}

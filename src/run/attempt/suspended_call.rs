@@ -1,0 +1,85 @@
+//! A tool call with which the agent asks, and which waits in its session for the answer: Claude Code's AskUserQuestion, deferred by
+//! `askbox hook`.
+//!
+//! 1. The hook posts the question with the id of the call (`tool_call`), and defers the call. The turn ends, the attempt is *asking*,
+//!    and its round is closed: whatever it was to bring, the agent has it.
+//! 2. The question is a round like every other one. When its answer is claimed, the session is forked **without a message**: Claude
+//!    Code makes the suspended call once more, and the hook gives it the answer.
+//! 3. The hook notes that the answer went out. An attempt that follows after that continues the session with a word, not with the
+//!    answer once more.
+//!
+//! If the session no longer waits with that call, the answer goes into a message, like every other answer.
+
+use crate::agent::{claude, transcript};
+use crate::disk;
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
+use crate::run::attempt::record::{self, Run};
+
+/// What an attempt's session is told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: it waits with a call, which it makes once more.
+    Nothing,
+    /// To continue: its call has the answer.
+    ToContinue,
+    /// The round's message.
+    TheMessage,
+}
+
+/// What the session is told first. `continued`: the session that the attempt resumes or forks, if it does.
+#[must_use]
+pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option<&str>) -> Told {
+    let Some(session) = continued else { return Told::TheMessage };
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let file = dir.and_then(|d| claude::transcript_exists(&d, session)).and_then(|t| std::fs::File::open(t).ok());
+    let suspended = file.and_then(transcript::suspended_call);
+    let is_this_one = |id: &String| question.tool_call.as_ref().is_some_and(|call| call.id == *id);
+    // The agent asked in an earlier attempt of this round whose supervisor died before it saw that.
+    let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
+    match suspended {
+        Some(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
+        _ if question.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
+        _ => Told::TheMessage,
+    }
+}
+
+/// The question of the workflow that waits for an answer, or for its run, and that this call asked.
+#[must_use]
+pub fn question_of(mailbox: &Mailbox, workflow: &WorkflowId, call: &str) -> Option<QuestionId> {
+    open_question(mailbox, workflow, |q| q.tool_call.as_ref().is_some_and(|c| c.id == call))
+}
+
+/// The question of the workflow that waits for an answer, or for its run, and that a call in this attempt's session asked.
+#[must_use]
+pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
+    open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
+}
+
+fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Question) -> bool) -> Option<QuestionId> {
+    let answered = || read_question::document(&mailbox.document(Folder::Answered, workflow)).ok();
+    let fits = |document: QuestionDocument| is_it(&document.typed).then(|| round::of_pending(mailbox, &document.typed).ok()).flatten();
+    let pending = read_question::pending(mailbox, workflow).ok().and_then(fits);
+    pending.or_else(|| answered().and_then(fits)).map(|round| round.question)
+}
+
+/// Notes that the call got its answer in this attempt.
+pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> crate::error::Result<()> {
+    disk::touch(&mark(mailbox, run))
+}
+
+/// Whether the call got its answer in this attempt or an earlier one of the round.
+#[must_use]
+pub fn is_handed_over(mailbox: &Mailbox, run: &Run) -> bool {
+    (1..=run.attempt).any(|attempt| disk::exists(mark(mailbox, &Run { attempt, ..run.clone() })))
+}
+
+fn mark(mailbox: &Mailbox, run: &Run) -> std::path::PathBuf {
+    run.folder(mailbox).join("handed_over")
+}
+
+/// Whether Claude Code refused to continue the session without a message in the attempt before.
+fn was_refused(mailbox: &Mailbox, run: &Run) -> bool {
+    let before = run.attempt.checked_sub(1).filter(|n| *n > 0).and_then(|n| record::read(mailbox, &run.round(), n).ok());
+    before.and_then(|run| run.why).is_some_and(|why| why.contains("No deferred tool marker"))
+}

@@ -1,0 +1,61 @@
+//! Where a call of AskUserQuestion cannot wait in its session: the question and its answer find another way, or none.
+
+use serde_json::json;
+
+use crate::native::asking::{ask, question, run_that_asks, which_database};
+use crate::support::{ClaudeWorld, feed};
+
+#[test]
+fn an_answer_to_a_session_whose_transcript_is_gone_comes_in_a_message() {
+    let world = run_that_asks(&json!([ask(&which_database()), {"text": "never said"}]));
+    let session = world.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
+    std::fs::remove_file(world.transcript_of(&session).expect("a transcript")).expect("it was there");
+    world.api.on("User chose: SQLite", json!([{"text": "built anew"}]));
+    world.answer("w", "SQLite");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "built anew");
+    let said = world.api.requests_with_text("User chose: SQLite")[0].model_text();
+    assert!(said.contains("Question that was asked: Which database?"), "{said}");
+}
+
+#[test]
+fn an_operator_with_settings_of_his_own_gets_no_hook_and_the_agent_is_told_how_to_ask() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: begin", json!([ask(&which_database())]));
+    world.answer("w", "begin");
+    let status = world.wait_state("w", "delivered");
+    assert!(status["result"].as_str().is_some_and(|r| r.contains("Ask with `ask-post -w w")), "{status}");
+    assert!(world.names("pending").is_empty());
+}
+
+#[test]
+fn a_session_that_a_user_started_inside_of_a_run_asks_nothing_in_the_runs_name() {
+    let world = ClaudeWorld::new();
+    world.make_mailbox();
+    let event = r#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"AskUserQuestion","tool_use_id":"t","tool_input":{"questions":[]}}"#;
+    let silent = |env: &[(&str, &str)], event: &str| {
+        let outcome = feed(world.command("askbox").arg("hook").envs(env.iter().copied()), event.as_bytes());
+        assert_eq!((outcome.status.code(), outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "", ""), "{outcome:?}");
+    };
+    silent(&[], event);
+    silent(&[], "no JSON at all");
+    let run = "w/01a20605-3431-7298-8d9f-05f18633a3ef/1";
+    silent(&[("ASKBOX_RUN", run), ("ASKBOX_NONCE", "01a20535-7c1c-40f4-93d9-68b4a24a55aa")], event);
+    silent(&[("ASKBOX_RUN", "nonsense")], event);
+    assert!(world.names("pending").is_empty());
+}
+
+#[test]
+fn a_question_that_cannot_be_posted_is_refused_and_never_answered_with_nothing() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    let long = "Which database? ".repeat(80_000);
+    world.api.on("User chose: begin", json!([ask(&json!([question(&long, false, &["SQLite", "Postgres"])]))]));
+    world.answer("w", "begin");
+    let status = world.wait_state("w", "delivered");
+    assert!(status["result"].as_str().is_some_and(|r| r.contains("askbox could not take this question")), "{status}");
+    assert!(world.names("pending").is_empty());
+}
