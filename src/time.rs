@@ -37,6 +37,12 @@ pub fn local_clock(time: Time) -> String {
     time.with_timezone(&Local).format("%H:%M:%S").to_string()
 }
 
+/// The time for a person at a terminal, in the local time zone: `2026-11-22 11:15 +01:00`.
+#[must_use]
+pub fn local(time: Time) -> String {
+    time.with_timezone(&Local).format("%Y-%m-%d %H:%M %:z").to_string()
+}
+
 /// Reads an RFC 3339 time with any UTC offset.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<Time> {

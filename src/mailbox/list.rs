@@ -50,6 +50,12 @@ pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = Ro
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
 }
 
+/// [`round_names`] one by one: `closed/` may hold a million. A folder that cannot be read is an error.
+pub fn each_round(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<Item = Result<RoundId>>> {
+    let names = found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b"."))?;
+    Ok(names.filter_map(|name| name.map(|name| RoundId::from_file_name(name.to_str()?)).transpose()))
+}
+
 /// The rounds of a workflow that were claimed or closed: those with a folder in `runs/`. The cost grows with the rounds of this
 /// workflow only.
 pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {

@@ -29,6 +29,7 @@
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
+//! | [`past_rounds`], [`newest_first`] | the rounds that were answered or are over, the newest first; how, in bounded memory |
 //! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
@@ -47,6 +48,8 @@ pub mod documents;
 pub mod layout;
 pub mod lineage;
 pub mod list;
+pub mod newest_first;
+pub mod past_rounds;
 #[cfg(feature = "relaunch")]
 pub mod presence;
 pub mod quarantine;

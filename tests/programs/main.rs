@@ -11,6 +11,7 @@ mod demo;
 mod dependencies;
 mod doctor;
 mod for_people;
+mod history;
 mod inbox;
 mod init;
 mod kept_answer;

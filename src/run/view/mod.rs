@@ -3,7 +3,9 @@
 //! - `tail`: the events of a run, while they are written
 //! - `activity`: what a run does now, derived from its events
 //! - `status`: where the newest round of each workflow stands
+//! - `history`: a round that was answered or is over
 
 pub mod activity;
+pub mod history;
 pub mod status;
 pub mod tail;

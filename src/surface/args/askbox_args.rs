@@ -14,11 +14,12 @@ const EXAMPLES: &str = "Examples:
   $ askbox init
   $ askbox doctor
   $ askbox tree -f
+  $ askbox history --since 2d
   $ askbox gc --keep 90d --dry-run
 
 The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.";
 
-/// Try askbox, set it up, show its workflows, find problems, and remove old history
+/// Try askbox, set it up, show its workflows and their history, find problems, and remove old history
 #[derive(Debug, Parser)]
 #[command(
     name = "askbox",
@@ -69,6 +70,20 @@ pub enum Command {
   $ askbox tree -f
   $ askbox tree docs-42 --json | jq -r 'select(.state == \"pending\").workflow_id'")]
     Tree(Tree),
+    /// Show past rounds, the newest first: question, answer, who gave it and how, result, cost
+    ///
+    /// Past are the rounds that were answered or are over: delivered, declined, expired, withdrawn, superseded, dropped, parked, or with
+    /// a run at work. `ask-answer list` shows the questions that are open. The newest is what changed last: the end of the round, its last
+    /// move, or an answer that came too late.
+    ///
+    /// On a terminal, times are local and long texts are cut; in a pipe they are whole. With --json each round is one object on a line, with
+    /// the name of its file.
+    #[command(after_help = "Examples:
+  $ askbox history
+  $ askbox history docs-42 | less
+  $ askbox history --since 2d --limit 0
+  $ askbox history --json | jq -r 'select(.answer.by == \"ann\") | [.workflow_id, .answer.value] | @tsv'")]
+    History(History),
     /// Remove old history: rounds that ended long ago, their runs, and workflows that nothing else needs
     ///
     /// --keep, or history.keep in the configuration, says how long history is kept. Without both, nothing is removed. A round that is
@@ -195,6 +210,22 @@ pub struct Tree {
     /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
     #[arg(short, long)]
     pub follow: bool,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct History {
+    /// Only the rounds of this workflow
+    pub id: Option<WorkflowId>,
+    /// How many rounds to show; 0 shows all [default: 20, and with --json all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only rounds that changed in this time, such as 2d
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub since: Option<Duration>,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

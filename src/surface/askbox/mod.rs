@@ -5,6 +5,7 @@ pub mod claude_md;
 pub mod demo;
 pub mod doctor;
 pub mod gc;
+pub mod history_view;
 pub mod hook;
 pub mod init;
 #[cfg(feature = "schema")]

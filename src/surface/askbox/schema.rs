@@ -19,6 +19,7 @@ use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
 use crate::run::attempt::record::Run;
 use crate::run::money::costs::Booking;
+use crate::run::view::history::HistoryEntry;
 use crate::run::view::status::Status;
 use crate::surface::program;
 use crate::watch::breaker::state_machine::Breaker;
@@ -39,6 +40,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("audit", of::<Entry>()),
         ("status", of::<Status>()),
         ("tree", of::<Node>()),
+        ("history", of::<HistoryEntry>()),
         ("summary", of::<Summary>()),
         ("cost", of::<Booking>()),
         ("breaker", of::<Breaker>()),

@@ -109,7 +109,9 @@ pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -
     }
 }
 
-fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
+/// The status of a workflow whose document or record cannot be read.
+#[must_use]
+pub fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
     let (state, why) = match error {
         e if e.is_missing_file() || matches!(e, Error::NotFound { .. }) => (Standing::Unknown, None),
         e => (Standing::Unreadable, Some(e.to_string())),

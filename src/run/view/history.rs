@@ -1,0 +1,151 @@
+//! A round that was answered or is over, with everything that is known of it: one JSON object, as `askbox history --json` prints it.
+
+use std::path::Path;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::mailbox::documents::closing::Closing;
+use crate::mailbox::documents::question::Content;
+use crate::mailbox::past_rounds::PastRound;
+use crate::mailbox::round::Round;
+use crate::mailbox::{Answer, Mailbox, Question};
+use crate::run::attempt::record::{self, Claimant};
+use crate::run::view::status::{self, Status};
+use crate::time::Time;
+
+/// What a round began with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// A question for a person.
+    Question,
+    /// A task of `relaunch run` or `relaunch spawn`.
+    Task,
+    /// News: how the workflows ended that this one waited for.
+    Results,
+}
+
+/// One question of a batch.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AskedPart {
+    /// The id of its answer in the answer's value.
+    pub id: String,
+    /// The text.
+    pub question: String,
+}
+
+/// An answer, and the name that the audit trail has for it.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GivenAnswer {
+    /// The answer, as its document has it.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// Its hash, as in `audit.jsonl`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_hash: Option<Uuid>,
+}
+
+/// A round that was answered or is over.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HistoryEntry {
+    /// The status of this round, as `relaunch status --json` has it for a workflow's newest round. `question` is the whole text.
+    #[serde(flatten)]
+    pub status: Status,
+    /// The file with the round's document, below the mailbox.
+    pub file: String,
+    /// What the round began with; missing if its document cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    /// When it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Time>,
+    /// The prompt of a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The questions of a batch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<AskedPart>,
+    /// The hash of the question, as in `audit.jsonl`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question_hash: Option<Uuid>,
+    /// The answer, or that it was declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<GivenAnswer>,
+    /// Answers that came too late.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_answers: Vec<GivenAnswer>,
+    /// Who took the answer: a supervisor for an agent, the asker itself, or a main agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimant: Option<Claimant>,
+    /// How the round ended, once it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closing>,
+}
+
+/// What is known of a round. `None` if it is gone. A document or record that cannot be read is an entry with the state `unreadable`.
+///
+/// # Errors
+/// None but those of the system that leave nothing to say about the round.
+pub fn entry(mailbox: &Mailbox, found: &PastRound) -> Result<Option<HistoryEntry>> {
+    let entry = found.read(mailbox).and_then(|round| round.map(|round| of(mailbox, round)).transpose());
+    match entry {
+        Err(e @ (Error::Invalid { .. } | Error::Io { .. })) => Ok(Some(unreadable(mailbox, found, &e))),
+        other => other,
+    }
+}
+
+fn of(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
+    let file = below(mailbox, &round.path(mailbox));
+    let Round { folder, id, document } = round;
+    let question: Question = document.typed;
+    let status = status::of_round(mailbox, folder, &id, &question)?;
+    let hash = question.hash().ok();
+    let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
+    let (about, prompt) = match question.content() {
+        Content::Question => (About::Question, None),
+        Content::Task { prompt, .. } => (About::Task, Some(prompt.to_owned())),
+        Content::Results { .. } => (About::Results, None),
+    };
+    let parts = if question.is_batch() { question.parts() } else { Vec::new() };
+    Ok(HistoryEntry {
+        status: Status { question: question.title(), ..status },
+        file,
+        about: Some(about),
+        asked_at: question.asked_at(),
+        prompt,
+        questions: parts.into_iter().enumerate().map(|(n, p)| AskedPart { id: p.key(n), question: p.question }).collect(),
+        question_hash: hash,
+        answer: question.answer.map(given),
+        late_answers: question.late_answers.into_iter().map(given).collect(),
+        claimant: record::latest(mailbox, &id)?.map(|run| run.claimant),
+        closed: question.closed,
+    })
+}
+
+fn unreadable(mailbox: &Mailbox, found: &PastRound, error: &Error) -> HistoryEntry {
+    let id = found.id();
+    HistoryEntry {
+        status: Status { question_id: Some(id.question), ..status::unreadable(&id.workflow, error) },
+        file: below(mailbox, &found.path(mailbox)),
+        about: None,
+        asked_at: None,
+        prompt: None,
+        questions: Vec::new(),
+        question_hash: None,
+        answer: None,
+        late_answers: Vec::new(),
+        claimant: None,
+        closed: None,
+    }
+}
+
+/// `closed/W.Q.json`.
+fn below(mailbox: &Mailbox, path: &Path) -> String {
+    path.strip_prefix(mailbox.root()).unwrap_or(path).display().to_string()
+}
