@@ -12,5 +12,6 @@ mod facts;
 mod main_job;
 mod native;
 mod operator;
+mod refused;
 mod scripted_api;
 mod stopping;

@@ -143,6 +143,9 @@ pub enum EventKind {
         decision: Untrusted,
         /// The reason that the agent was given.
         why: Untrusted,
+        /// The rule of `allowed_tools` that would permit such calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Untrusted>,
     },
     /// The run was stopped; always its last event. It holds what the run did, and the session to continue from.
     Interrupted {

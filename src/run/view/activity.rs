@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use crate::agent::events::{Event, EventKind, Tokens};
 use crate::untrusted::Untrusted;
@@ -129,6 +130,28 @@ const TOOL_NAME: usize = 80;
 /// The largest number of unanswered tool calls that are remembered.
 const OPEN_CALLS: usize = 256;
 
+/// The most rules that are remembered of refused calls.
+const RULES: usize = 8;
+
+/// The tool calls of a run that nobody had permitted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refused {
+    /// How many.
+    pub calls: u64,
+    /// The rules of `allowed_tools` that would permit them, up to eight.
+    pub rules: Vec<Untrusted>,
+}
+
+impl Refused {
+    fn count(&mut self, rule: Option<&Untrusted>) {
+        self.calls += 1;
+        if let Some(rule) = rule.filter(|rule| self.rules.len() < RULES && !self.rules.contains(rule)) {
+            self.rules.push(rule.clone());
+        }
+    }
+}
+
 /// Folds the events of a run into what it does now. Apply them in order, from the first or any later one on.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
@@ -141,6 +164,7 @@ pub struct Live {
     cost_usd: f64,
     session_id: Option<Untrusted>,
     last_words: Untrusted,
+    refused: Refused,
 }
 
 impl Live {
@@ -203,7 +227,13 @@ impl Live {
             EventKind::Thinking { .. } => self.working(),
             // It says that the agent lives, but not what it does.
             EventKind::Raw { .. } if matches!(self.state, LiveState::Silent { .. }) => self.working(),
-            EventKind::Raw { .. } | EventKind::Note { .. } | EventKind::Permission { .. } | EventKind::Unknown => return,
+            EventKind::Permission { decision, rule, .. } => {
+                if *decision == "deny" {
+                    self.refused.count(rule.as_ref());
+                }
+                return;
+            }
+            EventKind::Raw { .. } | EventKind::Note { .. } | EventKind::Unknown => return,
         };
     }
 
@@ -263,6 +293,11 @@ impl Live {
     /// The session, once it has begun.
     pub fn session_id(&self) -> Option<&Untrusted> {
         self.session_id.as_ref()
+    }
+
+    /// The tool calls that were refused.
+    pub fn refused(&self) -> &Refused {
+        &self.refused
     }
 
     /// The main agent's last text.

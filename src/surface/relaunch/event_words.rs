@@ -70,7 +70,10 @@ pub fn words(event: &Event, clock: Clock) -> String {
         }
         EventKind::Silent { seconds } => ("silent", format!("{seconds}s")),
         EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {} ANSWER", cut(workflow_id))),
-        EventKind::Permission { tool, decision, .. } => ("permission", format!("{} {}", cut(decision), cut(tool))),
+        EventKind::Permission { tool, decision, rule, .. } => {
+            let rule = rule.as_ref().map(|rule| format!(" (permitted by: {})", cut(rule))).unwrap_or_default();
+            ("permission", format!("{} {}{rule}", cut(decision), cut(tool)))
+        }
         EventKind::Interrupted { how, report, session_id, .. } => {
             let report = report.as_ref().map(|report| format!("{next_line}{}", lines(report))).unwrap_or_default();
             ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))

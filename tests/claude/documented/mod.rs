@@ -136,6 +136,8 @@ fn the_examples_in_the_help_of_ask_post_and_checkpoint_are_allowed_and_print_wha
 #[test]
 fn what_prompts_and_refusals_tell_an_agent_to_type_is_allowed_as_it_stands() {
     let world = watched();
+    // With settings of the operator's own, AskUserQuestion is refused in words.
+    world.configure("[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
     world.sh("checkpoint save w --step one");
     let question = json!({"questions": [{"question": "Which?", "header": "Q", "multiSelect": false, "options": [{"label": "a", "description": "A"}, {"label": "b", "description": "B"}]}]});
     let mistakes = json!([{"tool": "AskUserQuestion", "input": question}, bash("checkpoint show $WORKFLOW_ID"), {"text": "told"}]);

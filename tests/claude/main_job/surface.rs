@@ -20,14 +20,11 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
-    let question = json!({"questions": [{"question": "Which DB?", "header": "DB", "multiSelect": false, "options": [
-        {"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]}]});
     let made = world.work().join("made");
     let steps = json!([
         bash("checkpoint save --step two --next-action three"),
         bash("touch made"),
         {"tool": "Write", "input": {"file_path": made, "content": "x"}},
-        {"tool": "AskUserQuestion", "input": question},
         bash("ask-post 'Which DB?' -o pg=Postgres -o sqlite=SQLite"),
         {"text": "asked"}
     ]);
@@ -42,13 +39,12 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
     assert_eq!(world.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
     let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
     assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
-    assert!(results[3].contains("Ask with `ask-post 'QUESTION' -w w -o KEY=DESCRIPTION`"), "{results:?}");
-    assert_eq!(results[4], "QUESTION_POSTED:w");
+    assert_eq!(results[3], "QUESTION_POSTED:w");
     assert!(!made.exists());
     let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");
     let events = std::fs::read_to_string(world.in_mailbox(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
     let denied: Vec<&str> = events.lines().filter(|l| l.contains(r#""type":"permission""#)).collect();
-    assert_eq!(denied.len(), 3, "{denied:#?}");
+    assert_eq!(denied.len(), 2, "{denied:#?}");
     assert!(denied.iter().all(|l| l.contains(r#""decision":"deny""#)));
     assert!(events.contains(r#""type":"question_posted""#), "{events}");
 }

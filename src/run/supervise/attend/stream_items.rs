@@ -145,7 +145,9 @@ impl Attendance<'_, '_> {
         } else {
             [NOT_PERMITTED, if calls_askbox(request) { WHAT_A_RULE_COVERS } else { "" }].concat()
         };
-        self.log.event(EventKind::Permission { tool: request.tool_name.clone(), decision: "deny".into(), why: why.as_str().into() });
+        let rule = claude::rule_for(request.tool_name.raw(), &request.input).filter(|_| !request.requires_user_interaction);
+        let (tool, rule) = (request.tool_name.clone(), rule.map(Untrusted::from));
+        self.log.event(EventKind::Permission { tool, decision: "deny".into(), why: why.as_str().into(), rule });
         self.agent.say(&claude::permission_deny(request.request_id.raw(), &why));
     }
 

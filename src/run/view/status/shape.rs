@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::agent::events::Tokens;
 use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::run::attempt::failure::Class;
-use crate::run::view::activity::Live;
+use crate::run::view::activity::{Live, Refused};
 use crate::time::Time;
 use crate::untrusted::Untrusted;
 
@@ -180,6 +180,9 @@ pub struct View {
     pub cost_usd: f64,
     /// The beginning of the main agent's last text.
     pub last_words: String,
+    /// The tool calls that nobody had permitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
 }
 
 impl View {
@@ -194,6 +197,7 @@ impl View {
             tokens: live.tokens(),
             cost_usd: live.cost_usd(),
             last_words: live.last_words().excerpt(LAST_WORDS),
+            refused: Some(live.refused().clone()).filter(|refused| refused.calls > 0),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `relaunch status`: a table, or JSON Lines.
 
+use crate::config;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
+use crate::run::view::activity::Refused;
 use crate::run::view::status::{self, Standing, Status, View};
 use crate::surface::program;
 use crate::surface::relaunch::status::queue_state;
@@ -72,6 +74,20 @@ pub(crate) fn took(live: &View) -> String {
     format!("{} {turns}, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
 }
 
+/// What was refused, and the line of the configuration that permits it.
+fn refused(refused: &Refused) -> String {
+    let calls =
+        if refused.calls == 1 { "1 call that nobody had permitted" } else { &format!("{} calls that nobody had permitted", refused.calls) };
+    if refused.rules.is_empty() {
+        return calls.to_owned();
+    }
+    let Ok((name, runner)) = config::load().and_then(|loaded| loaded.config.runner(None)) else { return calls.to_owned() };
+    let asked = refused.rules.iter().map(|rule| rule.excerpt(80));
+    let rules: Vec<_> = runner.allowed_tools.iter().cloned().chain(asked).map(|rule| format!("{rule:?}")).collect();
+    let file = config::location().map(|path| path.display().to_string()).unwrap_or_default();
+    format!("{calls}; to permit them, in {file}:\n[runner.{name}]\nallowed_tools = [{}]", rules.join(", "))
+}
+
 fn details(status: &Status) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: Option<String>| {
@@ -84,6 +100,7 @@ fn details(status: &Status) -> String {
     line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
     line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
     line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
+    line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(refused));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("asked by", status.asked_by.clone());

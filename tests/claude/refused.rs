@@ -1,0 +1,29 @@
+//! What a run was refused is said, with the line of the configuration that permits it.
+
+use serde_json::json;
+
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
+
+#[test]
+fn a_run_whose_calls_were_refused_says_how_many_and_which_line_permits_them() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    let write = json!({"tool": "Write", "input": {"file_path": world.work().join("a"), "content": "x"}});
+    world.api.on("User chose: begin", json!([bash("touch b"), bash("touch c"), write, {"text": "nothing was allowed"}]));
+    world.answer("w", "begin");
+    world.wait_state("w", "delivered");
+    assert_eq!(world.status("w")["live"]["refused"], json!({"calls": 3, "rules": ["Bash(touch:*)", "Write"]}));
+    let words = world.ok("relaunch", &["status", "w"]);
+    assert!(words.contains("refused    3 calls that nobody had permitted; to permit them, in "), "{words}");
+    let line = r#"allowed_tools = ["Bash(ask-post:*)", "Bash(checkpoint:*)", "Bash(touch:*)", "Write"]"#;
+    assert!(words.contains(line), "{words}");
+    // That very line permits them.
+    world.configure(&format!("[runner.claude]\n{line}\n"));
+    world.ask("w", &["Again?"]);
+    world.api.on("User chose: again", json!([bash("touch b"), {"text": "done"}]));
+    world.answer("w", "again");
+    world.wait_status("w", "done", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert!(world.work().join("b").exists() && world.status("w")["live"]["refused"].is_null());
+}
