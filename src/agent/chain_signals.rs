@@ -41,6 +41,14 @@ impl Signal {
     }
 }
 
+/// The last line of a final text, if it is a signal and not a result. Agents that follow the first design also end with
+/// `SGN_PEND_STARTED` without an id, and with `SGN_UNHANDLED` where their rules say nothing.
+#[must_use]
+pub fn at_the_end(text: &str) -> Option<&str> {
+    let last = text.trim_end().lines().next_back()?;
+    (matches!(last, "SGN_PEND_STARTED" | "SGN_UNHANDLED") || Signal::of_line(last).is_some()).then_some(last)
+}
+
 /// The text with `> ` before each line that would read as a signal.
 #[must_use]
 pub fn quoted(text: &str) -> String {
@@ -65,6 +73,16 @@ mod tests {
         }
         for line in ["", "SGN_PEND_STARTED", "SGN_PEND_STARTED (../x)", "SGN_PEND_STARTED (a) b", "sgn_resume"] {
             assert_eq!(Signal::of_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_last_line_is_a_signal_at_the_end() {
+        assert_eq!(at_the_end("Asked.\nSGN_PEND_STARTED\n"), Some("SGN_PEND_STARTED"));
+        assert_eq!(at_the_end("SGN_PEND_STARTED (w-1) \r\n\n"), Some("SGN_PEND_STARTED (w-1)"));
+        assert_eq!(at_the_end("SGN_UNHANDLED"), Some("SGN_UNHANDLED"));
+        for text in ["", "\n", "It said SGN_RESUME", "SGN_RESUME\nwas said", "> SGN_PEND_ONGOING", "SGN_UNHANDLED."] {
+            assert_eq!(at_the_end(text), None, "{text}");
         }
     }
 

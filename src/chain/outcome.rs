@@ -64,7 +64,11 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
     Ok(match look(mailbox, workflow)? {
         Found::Finished(run) => {
             let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
-            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, perhaps_told: false })
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, cut: false, perhaps_told: false })
+        }
+        Found::Cut(run) => {
+            let text = cut_text(mailbox, &run);
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Parked, text, file: None, cut: true, perhaps_told: false })
         }
         Found::Other(state) => state,
     })
@@ -75,7 +79,7 @@ pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Resu
     Ok(match look_at_closed(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
         Found::Finished(_) => Some(End::Finished),
         Found::Other(OwnState::Ended(ended)) => Some(ended.end),
-        Found::Other(_) => None,
+        Found::Cut(_) | Found::Other(_) => None,
     })
 }
 
@@ -83,6 +87,8 @@ pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Resu
 enum Found {
     /// It finished; the run, if known, holds the final text.
     Finished(Option<Box<Run>>),
+    /// It is parked at its limit of turns; the run's events hold what it had.
+    Cut(Box<Run>),
     Other(OwnState),
 }
 
@@ -99,9 +105,14 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
-        let held = run.as_ref().and_then(|r| r.failure.as_ref()).is_some_and(|f| f.class == Class::Tree);
-        if held && !awaits::of_child(mailbox, workflow)?.is_empty() {
+        let class = run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class);
+        if class == Some(Class::Tree) && !awaits::of_child(mailbox, workflow)?.is_empty() {
             return Ok(Found::Other(OwnState::Held));
+        }
+        if class == Some(Class::Turns)
+            && let Some(run) = run
+        {
+            return Ok(Found::Cut(Box::new(run)));
         }
         let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
@@ -138,7 +149,7 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, c
 }
 
 fn ended(workflow: &WorkflowId, end: End, text: String) -> Found {
-    Found::Other(OwnState::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, perhaps_told: false }))
+    Found::Other(OwnState::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false }))
 }
 
 struct Newest {
@@ -178,6 +189,18 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
         }
     }
     last.or_else(|| run.result.clone()).unwrap_or_default()
+}
+
+/// What an agent had written when it was cut off.
+fn cut_text(mailbox: &Mailbox, run: &Run) -> String {
+    let mut lines = EventTail::of(run.folder(mailbox).join("events.jsonl"));
+    let mut last = String::new();
+    while let Ok(Some((_, event))) = lines.next_event() {
+        if let EventKind::Interrupted { text, .. } = event.kind {
+            last = text.raw().to_owned();
+        }
+    }
+    last
 }
 
 /// The state of a workflow together with everything it waits for. The caller holds no workflow's lock.

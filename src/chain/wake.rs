@@ -16,7 +16,7 @@ use crate::mailbox::documents::awaited::{Await, End, Ended, Join};
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::quarantine::quarantined_round;
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, list, round, workflows};
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, round, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
 use crate::time;
@@ -57,7 +57,7 @@ fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
         OwnState::Ended(ended) => Some(outcome::store_long_text(mailbox, ended)?),
         OwnState::Unknown if !held => {
             let text = "it was never started".into();
-            Some(Ended { workflow_id: child.clone(), end: End::Failed, text, file: None, perhaps_told: false })
+            Some(Ended { workflow_id: child.clone(), end: End::Failed, text, file: None, cut: false, perhaps_told: false })
         }
         _ => None,
     };
@@ -91,7 +91,7 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
             _ => waits.push(wait),
         }
     }
-    if waits.is_empty() || has_open_round(mailbox, parent) || quarantined_round::of(mailbox, parent)?.is_some() {
+    if waits.is_empty() || round::is_open(mailbox, parent) || quarantined_round::of(mailbox, parent)?.is_some() {
         return Ok(None);
     }
     if was_dropped(mailbox, parent)? {
@@ -111,12 +111,6 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
     }
     waits.retain(|w| w.typed.ended.is_some());
     make_round(mailbox, config, &lock, waits).map(Some)
-}
-
-/// Whether the workflow has a round that is not closed: it works, asks, or was parked or stopped.
-fn has_open_round(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
-    [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
-        || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
 }
 
 /// Whether the workflow's newest round was dropped: then there is no agent to wake.

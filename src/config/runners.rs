@@ -34,6 +34,9 @@ section! {
         /// The tools that the agent may use without asking: one `--allowedTools` rule each. Everything else that needs a permission is
         /// refused. The list replaces the default, so repeat the default's rules.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),
+        /// Whether the agent has the Task tool (newer versions call it Agent), with which it starts subagents of its own inside its session. With
+        /// `false`, it works alone, and starts other agents only by `relaunch spawn`, if `allowed_tools` permits that.
+        task_tool: bool = true,
         /// Whether the agent is started with `--dangerously-skip-permissions`, which bypasses every permission check. `permission_mode` is
         /// then not used.
         dangerously_skip_permissions: bool = false,

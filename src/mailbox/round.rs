@@ -99,6 +99,13 @@ pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
     CLAIMED_OR_CLOSED.iter().any(|f| disk::exists(mailbox.round(*f, round)))
 }
 
+/// Whether the workflow has a round that is not closed: it works, asks, or was parked or stopped.
+#[must_use]
+pub fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+    [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
+        || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
+}
+
 /// The documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a power
 /// cut in the middle of a move.
 pub(super) fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {

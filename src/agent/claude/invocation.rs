@@ -66,6 +66,12 @@ impl Invocation {
         self
     }
 
+    /// Takes the tool away by which the agent starts subagents of its own. It is called Task, and Agent in newer versions.
+    pub fn without_task_tool(mut self) -> Self {
+        self.args.push("--disallowedTools=Task,Agent".into());
+        self
+    }
+
     /// Settings for this launch alone, such as hooks, as JSON.
     pub fn settings(self, json: &str) -> Self {
         self.with("--settings", json)

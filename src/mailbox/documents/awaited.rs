@@ -63,6 +63,9 @@ pub struct Ended {
     /// The file with the final text, if the text is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// The limit of turns cut the agent off, and the text is what it had written until then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// Whether the parent may have seen this: a process was about to print it in the parent's own turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub perhaps_told: bool,

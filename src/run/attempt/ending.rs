@@ -15,6 +15,7 @@ use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::failure::{self, Class, Failure};
+use crate::run::attempt::no_result;
 use crate::run::attempt::record::{self, Record, Run, State};
 use crate::time;
 use crate::untrusted::Untrusted;
@@ -172,6 +173,12 @@ impl Ending {
 pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
+    // Decided under the workflow's lock: nothing that it waits for appears or goes meanwhile.
+    let no_result = match ending {
+        Ending::Delivered { text, .. } => no_result::why(mailbox, &lock, &run, text.raw())?,
+        _ => None,
+    };
+    let ending = &no_result.map_or_else(|| ending.clone(), |why| Ending::Refused { class: Class::NoResult, why });
     run.ended_at = Some(time::now());
     run.retry_at = None;
     run.failure = ending.failure(&run.workflow_id);

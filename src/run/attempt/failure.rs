@@ -34,6 +34,8 @@ pub enum Class {
     Tree,
     /// The limit on turns was reached.
     Turns,
+    /// The agent ended its turn with a chain signal, and waits for nothing.
+    NoResult,
     /// The API does not accept the request.
     InvalidRequest,
     /// The prompt does not fit into the model's context.
@@ -58,6 +60,7 @@ impl Class {
             Self::Budget => "budget",
             Self::Tree => "tree",
             Self::Turns => "turns",
+            Self::NoResult => "no_result",
             Self::InvalidRequest => "invalid_request",
             Self::TooLong => "too_long",
             Self::Setup => "setup",
@@ -95,6 +98,7 @@ impl Class {
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
             Self::Tree => return format!("raise limits.tree_cost or limits.tree_time, then go on: relaunch retry {workflow}"),
             Self::Turns => "raise limits.turns, or split the work",
+            Self::NoResult => "the agent must ask with ask-post or start agents with relaunch spawn; tell it so, then: relaunch retry ID",
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",

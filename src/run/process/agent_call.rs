@@ -40,6 +40,9 @@ pub fn of(
     } else if !runner.permission_mode.is_empty() {
         call = call.permission_mode(&runner.permission_mode);
     }
+    if !runner.task_tool {
+        call = call.without_task_tool();
+    }
     // The agent may read the files that its prompt names.
     let readable = readable_files::named(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
     // Ours would replace the operator's own --settings. With those, a run cannot be stopped at a tool boundary.

@@ -54,6 +54,16 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
 fn result(ended: &Ended) -> String {
     let (id, text) = (&ended.workflow_id, quoted(&ended.text));
     let seen = if ended.perhaps_told { PERHAPS_TOLD } else { "" };
+    if ended.cut {
+        let had = match &ended.file {
+            _ if ended.text.trim().is_empty() => "It had written nothing.".into(),
+            Some(file) => {
+                format!("What it had written is long; read it from {}. It begins:\n{text}", shell_quote(&file.display().to_string()))
+            }
+            None => format!("What it had written:\n{text}"),
+        };
+        return format!("{id} was cut off at its limit of turns and is parked.{seen} It had not finished. {had}\n\n");
+    }
     match (ended.end, &ended.file) {
         (End::Finished, Some(file)) => {
             let file = shell_quote(&file.display().to_string());

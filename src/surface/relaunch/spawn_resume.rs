@@ -155,6 +155,10 @@ fn print(ended: &Ended, json: bool) -> Result<()> {
         program::write_json(&String::from_utf8_lossy(&document::to_json(ended)?))
     } else if ended.end == End::Finished {
         program::write_exactly(&format!("{}\n", quoted(&ended.text)))
+    } else if ended.cut {
+        let had = if ended.text.trim().is_empty() { " nothing".into() } else { format!("\n{}", quoted(&ended.text)) };
+        let (end, id) = (ended.end.word(), &ended.workflow_id);
+        program::write_exactly(&format!("{end} ({id}): cut off at its limit of turns, not finished. What it had written:{had}\n"))
     } else {
         program::write(&format!("{} ({}): {}\n", ended.end.word(), ended.workflow_id, text::one_line(&ended.text)))
     };

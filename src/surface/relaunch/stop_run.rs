@@ -1,12 +1,13 @@
 //! `relaunch stop`: asks a run to stop, waits for its end, and prints what it had.
 
 use crate::agent::events::EventKind;
+use crate::chain::outcome::{self, OwnState};
 use crate::chain::whole_tree;
 use crate::config;
 use crate::disk::LockHolder;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, lineage};
 use crate::run::attempt::record::{Run, State};
 use crate::run::on_demand;
 use crate::run::supervise::stop::stop_request::Stop;
@@ -27,11 +28,23 @@ pub struct Flags<'a> {
 
 /// `relaunch stop --tree ID`.
 pub fn stop_tree(mailbox: &Mailbox, root: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
-    whole_tree::stop(mailbox, root, |workflow| stop(mailbox, workflow, flags, json).map(drop)).map(|()| 0)
+    whole_tree::stop(mailbox, root, |workflow| stop_one(mailbox, workflow, flags, json)).map(|()| 0)
 }
 
-/// `relaunch stop ID`. Prints the run's last event as JSON, or what the agent had in words.
+/// `relaunch stop ID`. Prints the run's last event as JSON, or what the agent had in words, and warns if agents below it run on.
 pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+    stop_one(mailbox, workflow, flags, json)?;
+    let members = lineage::members(mailbox, workflow)?;
+    let works = |id: &&WorkflowId| **id != *workflow && matches!(outcome::own_state_without_lock(mailbox, id), Ok(OwnState::Working));
+    let working: Vec<&str> = members.iter().filter(works).map(WorkflowId::as_str).collect();
+    if !working.is_empty() {
+        let working = working.join(", ");
+        program::warn(&format!("what {workflow} started runs on: {working}; to stop that too: relaunch stop --tree {workflow}"));
+    }
+    Ok(0)
+}
+
+fn stop_one(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<()> {
     let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now };
     let continued = |supervisor: &LockHolder| program::warn(&format!("{workflow} was supervised by {supervisor}; it is continued"));
@@ -41,7 +54,7 @@ pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bo
     } else {
         print_in_words(mailbox, workflow, &run)?;
     }
-    Ok(0)
+    Ok(())
 }
 
 fn print_in_words(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<()> {

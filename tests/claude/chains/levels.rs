@@ -227,6 +227,6 @@ fn prose_with_a_signal_in_it_is_a_reply_on_every_level() {
     let status = world.status("root");
     assert_eq!((&status["state"], &status["result"]), (&json!("delivered"), &json!(prose)));
     assert_eq!(world.run("relaunch", &["resume", "root"]).ok().stdout, format!("{prose}\n"));
-    does(&world, "liar", json!([{"text": "SGN_PEND_ONGOING"}]));
-    assert_eq!(start(&world, "liar"), "> SGN_PEND_ONGOING\n");
+    does(&world, "liar", json!([{"text": "SGN_PEND_ONGOING\nis what I saw"}]));
+    assert_eq!(start(&world, "liar"), "> SGN_PEND_ONGOING\nis what I saw\n");
 }

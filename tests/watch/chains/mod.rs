@@ -3,5 +3,6 @@
 mod bounds;
 mod chain_limits;
 mod ends;
+mod no_result;
 pub(crate) mod scripted;
 mod waking;

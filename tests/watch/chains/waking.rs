@@ -112,8 +112,8 @@ fn prose_that_mentions_a_signal_is_a_reply_and_a_line_that_is_one_is_quoted() {
     tree.does("root", &passes_on("child"));
     tree.does("child", "echo 'I saw SGN_PEND_ONGOING and SGN_PEND_STARTED (x) today.'");
     assert_eq!(tree.spawn("root"), "I saw SGN_PEND_ONGOING and SGN_PEND_STARTED (x) today.");
-    tree.does("liar", "echo SGN_PEND_ONGOING");
-    assert_eq!(tree.spawn("liar"), "> SGN_PEND_ONGOING");
+    tree.does("liar", "echo SGN_PEND_ONGOING; echo is what I saw");
+    assert_eq!(tree.spawn("liar"), "> SGN_PEND_ONGOING\nis what I saw");
     assert_eq!(tree.status("liar")["state"], "delivered");
 }
 

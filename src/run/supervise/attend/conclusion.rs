@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::agent::events::EventKind;
 use crate::run::attempt::ending::Ending;
+use crate::run::attempt::failure::Class;
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::untrusted::Untrusted;
 
@@ -43,6 +44,8 @@ impl Attendance<'_, '_> {
         let why = match &ending {
             Ending::Interrupted { why, .. } => Some(why),
             Ending::Refused { why, .. } if was_stopped => Some(why),
+            // The agent program stopped by itself, in the middle of the work: what it had is told like that of a stopped one.
+            Ending::Refused { class: Class::Turns, why } => Some(why),
             _ => None,
         };
         let last_event = why.map(|why| self.agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
