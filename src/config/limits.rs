@@ -17,7 +17,7 @@ section! {
         /// How long a stop waits for the tool call in flight before it interrupts the agent.
         grace: Span = Span(Duration::from_secs(30)),
         /// How many API round trips one launch may make. The agent is told (`--max-turns`) and stops by itself; an agent that goes on is
-        /// stopped, and the round is parked. `0`: no limit.
+        /// stopped. The round is parked, and a parent gets what the agent had written, marked as cut. `0`: no limit.
         turns: u32 = 0,
         /// US dollars for one answer, all attempts together, such as `2.5`. When they are used up, the round is parked; its session is kept. The agent is told
         /// (`--max-budget-usd`) and has to stop by itself, because the cost of a turn is known only at its end; `turns` and `run_time` end
