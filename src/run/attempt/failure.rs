@@ -98,7 +98,11 @@ impl Class {
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
             Self::Tree => return format!("raise limits.tree_cost or limits.tree_time, then go on: relaunch retry {workflow}"),
             Self::Turns => "raise limits.turns, or split the work",
-            Self::NoResult => "the agent must ask with ask-post or start agents with relaunch spawn; tell it so, then: relaunch retry ID",
+            Self::NoResult => {
+                return format!(
+                    "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry {workflow}"
+                );
+            }
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",

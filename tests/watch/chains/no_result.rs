@@ -26,7 +26,10 @@ fn a_last_line_that_is_a_signal_with_nothing_behind_it_is_no_result_and_round_pa
         "it ended its turn with `SGN_PEND_STARTED`, but it waits for nothing: it has no open question and started no agent that goes on"
     );
     assert_eq!(leaf["failure"], "no_result");
-    assert_eq!(leaf["todo"], "the agent must ask with ask-post or start agents with relaunch spawn; tell it so, then: relaunch retry ID");
+    assert_eq!(
+        leaf["todo"],
+        "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry leaf"
+    );
     assert_eq!(tree.result("root"), "told");
     let told = tree.world.told("root", 2);
     assert!(told.contains("leaf has no reply, it is parked: it ended its turn with `SGN_PEND_STARTED`"), "{told}");
