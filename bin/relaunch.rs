@@ -12,10 +12,11 @@ use askbox::run::process::programs;
 use askbox::run::recovery;
 use askbox::surface::args::relaunch_args::{Args, Command};
 use askbox::surface::program;
+use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{follow, queue_state, table};
 use askbox::surface::relaunch::stop_run::{self, Flags};
-use askbox::surface::relaunch::{logs, run_now, supervise, take_prompt, watch};
+use askbox::surface::relaunch::{run_now, supervise, take_prompt, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -51,8 +52,12 @@ fn run(args: Args) -> Result<u8> {
         Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, None, json)),
         Command::Status { id, .. } => table::show(&open()?, optional_id(id)?.as_ref(), json),
-        Command::Logs { id: workflow, follow } => logs::print(&open()?, &id(&workflow)?, follow, 0, json),
-        Command::Events { id: workflow, follow, since } => logs::print(&open()?, &id(&workflow)?, follow, since, true),
+        Command::Logs { id: workflow, follow } => {
+            logs::print(&open()?, &id(&workflow)?, follow, 0, if json { As::Json } else { As::Words })
+        }
+        Command::Events { id: workflow, follow, since, partial } => {
+            logs::print(&open()?, &id(&workflow)?, follow, since, if partial { As::JsonWithPartialText } else { As::Json })
+        }
         Command::Run { file, workflow, stream } => {
             let workflow = optional_id(workflow)?;
             run_now::run_file(&common.open_or_create()?, &file, workflow, json || stream)

@@ -47,5 +47,5 @@ pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
 pub use staged::{Staged, stage};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::{check_folder, is_of_a_mailbox};
-pub use unsynced::{append, open_append, replace_unsynced, touch, untouch};
+pub use unsynced::{append, empty, open_append, replace_unsynced, touch, untouch};
 pub use write::{create, create_all, replace, replace_ahead, replace_dated};

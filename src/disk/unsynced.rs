@@ -47,6 +47,11 @@ pub fn open_append(path: &Path) -> Result<File> {
     regular(path, OFlags::RDWR).io("open", path)
 }
 
+/// Makes a file that was opened to append empty.
+pub fn empty(file: &File) -> io::Result<()> {
+    file.set_len(0)
+}
+
 /// Opens a regular file to append. A named pipe in its place is refused: once it is full, a write to it would wait for ever.
 fn regular(path: &Path, access: OFlags) -> io::Result<File> {
     let file = open_with(path, access | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0o600)?;

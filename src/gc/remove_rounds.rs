@@ -12,8 +12,8 @@ use crate::run::claim;
 use crate::run::money::costs;
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 8] =
-    ["run.json", "events.jsonl", "stderr.log", "supervisor.log", "answer.txt", "handed_over", "stop.json", "control"];
+const OF_AN_ATTEMPT: [&str; 9] =
+    ["run.json", "events.jsonl", "partial.jsonl", "stderr.log", "supervisor.log", "answer.txt", "handed_over", "stop.json", "control"];
 
 /// Whether a name in `runs/W/Q` is one that askbox made. Other names are not removed.
 fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {

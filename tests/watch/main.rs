@@ -12,6 +12,7 @@ mod moved;
 mod notifiers;
 mod one_look;
 mod operator;
+mod partial;
 mod told;
 mod umask;
 mod watchers;

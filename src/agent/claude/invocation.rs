@@ -5,9 +5,19 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::claude::environment::{CONFIG_DIR, is_inherited_from_agent};
 
-/// Options of every launch: stream-json on stdin and stdout, permission requests on stdout.
-const SUPERVISED: [&str; 8] =
-    ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
+/// Options of every launch: stream-json on stdin and stdout with each piece of an answer as it is generated, permission requests on
+/// stdout.
+const SUPERVISED: [&str; 9] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];
 
 /// How to launch the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -64,6 +64,19 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
+    /// The model of the main agent has begun to generate this. It goes on until the next event.
+    Generating {
+        /// What it generates.
+        what: Generated,
+    },
+    /// Words that the model of the main agent has just generated. Only in `partial.jsonl` and for its readers, never in `events.jsonl`:
+    /// `seq` is that of the event before it. The whole text follows as `text`, unless it is cut.
+    Partial {
+        /// Where in the text it begins, in bytes.
+        offset: u64,
+        /// The words.
+        text: Untrusted,
+    },
     /// The agent calls a tool.
     ToolCall {
         /// Names the call in its result.
@@ -223,6 +236,19 @@ pub enum EventKind {
     #[serde(other)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
+}
+
+/// What a model generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Generated {
+    /// A text.
+    Text,
+    /// A thought.
+    Thinking,
+    /// The input of a tool call, such as a file to write.
+    ToolInput,
 }
 
 /// Tokens as the API counts them.

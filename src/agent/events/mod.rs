@@ -10,5 +10,5 @@
 mod event;
 mod writer;
 
-pub use event::{Event, EventKind, Tokens, ToolSummary};
-pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail};
+pub use event::{Event, EventKind, Generated, Tokens, ToolSummary};
+pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail, write_line};

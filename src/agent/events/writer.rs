@@ -73,7 +73,11 @@ impl<W: Write> EventWriter<W> {
     }
 }
 
-fn write_line(line: &mut Vec<u8>, seq: u64, at: DateTime<Utc>, kind: &EventKind) -> io::Result<()> {
+/// Appends one event to `line` as JSON of at most [`LINE_LIMIT`] bytes, its line feed included.
+///
+/// # Errors
+/// Where the event cannot be written as JSON.
+pub fn write_line(line: &mut Vec<u8>, seq: u64, at: DateTime<Utc>, kind: &EventKind) -> io::Result<()> {
     let at = at.to_rfc3339_opts(SecondsFormat::Millis, true);
     let start = line.len();
     write!(line, "{{\"seq\":{seq},\"at\":\"{at}\",")?;

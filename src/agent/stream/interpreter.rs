@@ -5,7 +5,7 @@ use serde_json::{Result, Value};
 use crate::agent::events::EventKind;
 use crate::agent::stream::bounded::{self, head};
 use crate::agent::stream::consumption::Spent;
-use crate::agent::stream::item::{PermissionRequest, ReceiptState, StreamItem};
+use crate::agent::stream::item::{Generating, PermissionRequest, ReceiptState, StreamItem};
 use crate::agent::stream::ledger::Ledger;
 use crate::agent::stream::lines::Line;
 use crate::agent::stream::repair::repair;
@@ -54,7 +54,7 @@ impl Interpreter {
         let (tool_calls, tool_calls_omitted) = self.ledger.calls();
         EventKind::Interrupted {
             how: how.into(),
-            text: self.ledger.words().into(),
+            text: self.ledger.words().as_str().into(),
             report: None,
             tool_calls,
             tool_calls_omitted,
@@ -89,6 +89,10 @@ impl Interpreter {
             }
             ("assistant", _) => return self.assistant(line, &wire),
             ("user", _) => return self.user(line, &wire),
+            ("stream_event", _) => return self.generating(&wire),
+            ("system", "thinking_tokens") => vec![StreamItem::Generating(Generating::Thinking)],
+            // One for each request, beside lines that say more.
+            ("system", "status") if wire::word(wire.status) == "requesting" => Vec::new(),
             ("system", "init") => return self.init(&wire),
             ("system", "api_retry") => vec![StreamItem::Event(api_retry(&wire)?)],
             ("result", _) => return self.result(line.text()),
@@ -121,6 +125,28 @@ impl Interpreter {
         };
         let began = StreamItem::Began { session_id, model, version, permission_mode, cwd, first };
         Ok(vec![began, StreamItem::Event(event)])
+    }
+
+    /// What a subagent generates is a sign of life, and nothing else.
+    fn generating(&mut self, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+        let event: wire::StreamEvent = wire::object(wire.event)?;
+        let delta: wire::Delta = wire::object(event.delta)?;
+        if bounded::some_name(wire.parent_tool_use_id)?.is_some() {
+            return Ok(Vec::new());
+        }
+        let what = match (wire::word(event.kind), wire::word(delta.kind)) {
+            ("message_start", _) => Generating::Answer,
+            ("content_block_delta", "text_delta") => Generating::Text(wire::string(delta.text)?),
+            ("content_block_delta", "thinking_delta") => Generating::Thinking,
+            ("content_block_delta", "input_json_delta") => Generating::ToolInput,
+            _ => return Ok(Vec::new()),
+        };
+        match &what {
+            Generating::Answer => self.ledger.unsay(),
+            Generating::Text(text) => self.ledger.is_saying(text.raw()),
+            Generating::Thinking | Generating::ToolInput => {}
+        }
+        Ok(vec![StreamItem::Generating(what)])
     }
 
     fn assistant(&mut self, line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {

@@ -28,6 +28,8 @@ pub enum StreamItem {
     },
     /// The main agent's model answered another request. The events of the answer follow, from this line or from several.
     RoundTrip,
+    /// The main agent's model generates an answer.
+    Generating(Generating),
     /// What became of a message that askbox sent.
     Receipt {
         /// The uuid of the message.
@@ -55,6 +57,19 @@ pub enum StreamItem {
     },
     /// A turn ended. The event `result` precedes it.
     TurnEnded(Box<TurnOutcome>),
+}
+
+/// What a model generates just now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Generating {
+    /// An answer, from its beginning: what was generated of it before is void.
+    Answer,
+    /// The next words of a text.
+    Text(Untrusted),
+    /// A thought.
+    Thinking,
+    /// The input of a tool call.
+    ToolInput,
 }
 
 /// What became of a message that askbox sent.

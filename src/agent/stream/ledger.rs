@@ -29,6 +29,8 @@ pub(super) struct Ledger {
     /// The bytes of `files`.
     paths: usize,
     words: String,
+    /// The end of the text that is being generated.
+    unfinished: String,
 }
 
 #[derive(Debug)]
@@ -41,9 +43,25 @@ struct Open {
 impl Ledger {
     pub(super) fn new_turn(&mut self) {
         self.words.clear();
+        self.unfinished.clear();
+    }
+
+    /// Takes in the next words of a text that is being generated.
+    pub(super) fn is_saying(&mut self, words: &str) {
+        self.unfinished.push_str(tail(words, WORDS));
+        // Not at each piece: that would copy the whole end each time.
+        if self.unfinished.len() > 2 * WORDS {
+            self.unfinished = tail(&self.unfinished, WORDS).to_owned();
+        }
+    }
+
+    /// The text that was being generated is void.
+    pub(super) fn unsay(&mut self) {
+        self.unfinished.clear();
     }
 
     pub(super) fn said(&mut self, text: &str) {
+        self.unfinished.clear();
         if !self.words.is_empty() {
             self.words.push_str("\n\n");
         }
@@ -104,7 +122,9 @@ impl Ledger {
         &self.files
     }
 
-    pub(super) fn words(&self) -> &str {
-        &self.words
+    /// The end of what was said in this turn, with the words of a text that was cut.
+    pub(super) fn words(&self) -> String {
+        let between = if self.words.is_empty() || self.unfinished.is_empty() { "" } else { "\n\n" };
+        tail(&[&self.words, between, &self.unfinished].concat(), WORDS).to_owned()
     }
 }

@@ -40,6 +40,28 @@ pub(super) struct Line<'a> {
     /// A [`Response`], in lines of type `control_response`.
     pub(super) response: Raw<'a>,
     pub(super) is_api_error_message: Raw<'a>,
+    /// A [`StreamEvent`], in lines of type `stream_event`.
+    pub(super) event: Raw<'a>,
+    pub(super) status: Raw<'a>,
+}
+
+/// One event of the API's answer while it is generated.
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct StreamEvent<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Raw<'a>,
+    /// A [`Delta`].
+    pub(super) delta: Raw<'a>,
+}
+
+/// What a [`StreamEvent`] adds to a block of the answer.
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Delta<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Raw<'a>,
+    pub(super) text: Raw<'a>,
 }
 
 #[derive(Deserialize, Default)]

@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::agent::events::{Event, EventKind, EventWriter, read_tail};
+use crate::agent::events::{Event, EventKind, EventWriter, Generated, read_tail};
+use crate::agent::stream::Generating;
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{self, Run, State};
 use crate::run::money::costs::Book;
+use crate::run::supervise::partial_text::PartialText;
 use crate::time::{self, Time};
+use crate::untrusted::Untrusted;
 
 /// The size of `events.jsonl` from which on an event is left out unless it is important.
 const ROOM: u64 = 64 << 20;
@@ -31,6 +34,8 @@ fn room_for(kind: &EventKind) -> u64 {
         | EventKind::Note { .. } => ROOM_FOR_IMPORTANT,
         EventKind::Text { .. }
         | EventKind::Thinking { .. }
+        | EventKind::Generating { .. }
+        | EventKind::Partial { .. }
         | EventKind::ToolCall { .. }
         | EventKind::ToolResult { .. }
         | EventKind::Permission { .. }
@@ -47,6 +52,9 @@ pub(crate) struct EventLog<'a> {
     writer: Option<EventWriter<File>>,
     /// Whether it was said that events are left out.
     left_out_noted: bool,
+    /// What the model has been generating since the last event.
+    generating: Option<Generated>,
+    partial: PartialText,
     observe: &'a mut dyn FnMut(&Event),
     /// The first event that could not be written.
     failed: Option<Error>,
@@ -56,7 +64,17 @@ pub(crate) struct EventLog<'a> {
 impl<'a> EventLog<'a> {
     /// The log of `run`. Nothing is opened or created before the first event.
     pub(crate) fn new(mailbox: &'a Mailbox, run: &Run, observe: &'a mut dyn FnMut(&Event)) -> Self {
-        Self { mailbox, run: run.clone(), writer: None, left_out_noted: false, observe, failed: None, book: Book::of(mailbox, run) }
+        Self {
+            mailbox,
+            run: run.clone(),
+            writer: None,
+            left_out_noted: false,
+            generating: None,
+            partial: PartialText::of(mailbox, run),
+            observe,
+            failed: None,
+            book: Book::of(mailbox, run),
+        }
     }
 
     /// Records an event. Never fails: the agent's work goes on when the disk is full. [`EventLog::finish`] returns the error.
@@ -69,7 +87,33 @@ impl<'a> EventLog<'a> {
             self.failed.get_or_insert(e);
             self.writer.as_ref().map_or(0, EventWriter::last_seq)
         });
+        self.generating = None;
+        self.partial.clear();
         (self.observe)(&Event { seq, at, kind });
+    }
+
+    /// Records that the model generates, once until the next event, and passes its words on to those who read them now.
+    pub(crate) fn generating(&mut self, now: Generating) {
+        let (what, text) = match now {
+            Generating::Answer => {
+                self.generating = None;
+                self.partial.clear();
+                return;
+            }
+            Generating::Text(text) => (Generated::Text, text),
+            Generating::Thinking => (Generated::Thinking, Untrusted::default()),
+            Generating::ToolInput => (Generated::ToolInput, Untrusted::default()),
+        };
+        if self.generating != Some(what) {
+            self.event(EventKind::Generating { what });
+            self.generating = Some(what);
+        }
+        // Without room for events, a piece could not be told from one of the next text: `seq` would be the same.
+        if let Some(writer) = self.writer.as_ref().filter(|writer| !text.is_empty() && writer.size() < ROOM) {
+            let (seq, at) = (writer.last_seq(), time::now());
+            let kind = self.partial.add(seq, at, text);
+            (self.observe)(&Event { seq, at, kind });
+        }
     }
 
     /// Records a remark for people who read the log.

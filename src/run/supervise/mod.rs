@@ -26,6 +26,7 @@
 //! | `run_message` | what those threads send to the attending thread |
 //! | `attend` | what the attending thread does about it |
 //! | `event_log` | `events.jsonl`, the costs, the observer |
+//! | `partial_text` | `partial.jsonl`: the text that is being generated |
 //! | `ladder` | which step is next when a run is to stop |
 //! | `stop` | how another process asks for that |
 //! | `detach` | starting a supervisor as a process of its own |
@@ -35,6 +36,7 @@ pub mod detach;
 pub(crate) mod event_log;
 pub mod ladder;
 pub mod ownership;
+pub mod partial_text;
 pub(crate) mod role_check;
 pub mod run_message;
 pub(crate) mod start_agent;

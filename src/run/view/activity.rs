@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::agent::events::{Event, EventKind, Tokens};
+use crate::agent::events::{Event, EventKind, Generated, Tokens};
 use crate::untrusted::Untrusted;
 
 /// What a run does now.
@@ -14,8 +14,13 @@ pub enum LiveState {
     /// The agent was launched; its session has not begun.
     #[default]
     Starting,
-    /// The model generates.
+    /// The model thinks, or has not begun to answer.
     Thinking,
+    /// The model generates a text, or the input of a tool call.
+    Generating {
+        /// When it began.
+        since: DateTime<Utc>,
+    },
     /// A tool call is in flight; of several, the last.
     Tool {
         /// The tool's name.
@@ -70,6 +75,7 @@ impl LiveState {
         match self {
             Self::Starting => "starting",
             Self::Thinking => "thinking",
+            Self::Generating { .. } => "generating",
             Self::Tool { .. } => "tool",
             Self::Throttled { .. } => "throttled",
             Self::Retrying { .. } => "retrying",
@@ -95,6 +101,7 @@ impl fmt::Display for Shown<'_> {
         match self.state {
             LiveState::Starting => f.write_str("starting"),
             LiveState::Thinking => f.write_str("thinking"),
+            LiveState::Generating { since } => write!(f, "generating ({}s)", age(since)),
             LiveState::Tool { name, since } => write!(f, "tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
             LiveState::Throttled { reason, retry, delay_ms } => {
                 write!(f, "throttled({reason}, retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
@@ -224,7 +231,10 @@ impl Live {
             }
             EventKind::Interrupted { .. } => LiveState::Interrupted,
             EventKind::Parked { .. } => LiveState::Parked,
-            EventKind::Thinking { .. } => self.working(),
+            EventKind::Generating { what: Generated::Text | Generated::ToolInput } if self.open.is_empty() => {
+                LiveState::Generating { since: at }
+            }
+            EventKind::Thinking { .. } | EventKind::Generating { .. } => self.working(),
             // It says that the agent lives, but not what it does.
             EventKind::Raw { .. } if matches!(self.state, LiveState::Silent { .. }) => self.working(),
             EventKind::Permission { decision, rule, .. } => {
@@ -233,7 +243,7 @@ impl Live {
                 }
                 return;
             }
-            EventKind::Raw { .. } | EventKind::Note { .. } | EventKind::Unknown => return,
+            EventKind::Raw { .. } | EventKind::Partial { .. } | EventKind::Note { .. } | EventKind::Unknown => return,
         };
     }
 
@@ -258,7 +268,12 @@ impl Live {
         self.open.clear();
         if matches!(
             self.state,
-            LiveState::Starting | LiveState::Thinking | LiveState::Tool { .. } | LiveState::Retrying { .. } | LiveState::Silent { .. }
+            LiveState::Starting
+                | LiveState::Thinking
+                | LiveState::Generating { .. }
+                | LiveState::Tool { .. }
+                | LiveState::Retrying { .. }
+                | LiveState::Silent { .. }
         ) {
             self.state = LiveState::Ended;
         }

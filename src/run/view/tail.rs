@@ -13,6 +13,8 @@ use crate::error::{IoContext, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::record;
+use crate::run::supervise::partial_text;
+use crate::run::view::partial_tail::{PartialTail, Piece};
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(60);
@@ -26,14 +28,18 @@ const KEPT_BUFFER: usize = 2 * crate::agent::events::LINE_LIMIT;
 pub struct EventTail {
     path: PathBuf,
     reader: Option<BufReader<File>>,
-    partial: Vec<u8>,
+    /// A line whose end is not written yet.
+    incomplete: Vec<u8>,
+    /// The number of the last event that was read.
+    last_seq: u64,
+    partial: Option<PartialTail>,
 }
 
 impl EventTail {
     /// Starts at the beginning of the file.
     #[must_use]
     pub fn of(path: PathBuf) -> Self {
-        Self { path, reader: None, partial: Vec::new() }
+        Self { path, reader: None, incomplete: Vec::new(), last_seq: 0, partial: None }
     }
 
     /// The next complete line, without its newline. `None` if there is none yet.
@@ -46,25 +52,43 @@ impl EventTail {
         }
         let Some(reader) = &mut self.reader else { return Ok(None) };
         // At the end of the file the reader returns what there is; the next call continues there.
-        reader.read_until(b'\n', &mut self.partial).io("read", &self.path)?;
-        if self.partial.last() == Some(&b'\n') {
-            self.partial.pop();
-            let line = String::from_utf8_lossy(&self.partial).into_owned();
-            self.partial.clear();
-            self.partial.shrink_to(KEPT_BUFFER);
+        reader.read_until(b'\n', &mut self.incomplete).io("read", &self.path)?;
+        if self.incomplete.last() == Some(&b'\n') {
+            self.incomplete.pop();
+            let line = String::from_utf8_lossy(&self.incomplete).into_owned();
+            self.incomplete.clear();
+            self.incomplete.shrink_to(KEPT_BUFFER);
             return Ok(Some(line));
         }
         Ok(None)
     }
 
+    /// [`EventTail::next_event`] then returns also the text that is being generated, as events `partial`.
+    #[must_use]
+    pub fn with_partial_text(mut self) -> Self {
+        self.partial = self.path.parent().map(|folder| PartialTail::of(partial_text::path(folder)));
+        self
+    }
+
     /// The next event, as its line and parsed. `None` if there is none yet. Lines that are not events are skipped.
     pub fn next_event(&mut self) -> Result<Option<(String, Event)>> {
-        while let Some(line) = self.next_line()? {
-            if let Ok(event) = serde_json::from_str(&line) {
-                return Ok(Some((line, event)));
+        let mut looked_again = false;
+        loop {
+            while let Some(line) = self.next_line()? {
+                if let Ok(event) = serde_json::from_str::<Event>(&line) {
+                    self.last_seq = event.seq;
+                    return Ok(Some((line, event)));
+                }
+            }
+            let Some(partial) = &mut self.partial else { return Ok(None) };
+            match partial.next(self.last_seq)? {
+                Piece::Next(line, event) => return Ok(Some((line, *event))),
+                Piece::None => return Ok(None),
+                // Its event was written before it, unless that failed.
+                Piece::Ahead if looked_again => partial.skip(),
+                Piece::Ahead => looked_again = true,
             }
         }
-        Ok(None)
     }
 }
 
@@ -75,6 +99,7 @@ pub struct RoundEvents<'a> {
     round: RoundId,
     attempt: u32,
     tail: EventTail,
+    with_partial_text: bool,
     /// Watches the folder of the attempts and the attempt that is read.
     folder_watch: Option<FolderWatch>,
 }
@@ -96,9 +121,18 @@ impl<'a> RoundEvents<'a> {
     pub fn of(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
         // Not without `follow`: closing the watch takes longer than reading all events.
         let folder_watch = if follow { FolderWatch::new(&mailbox.runs_of(&round)).ok() } else { None };
-        let mut events = Self { mailbox, tail: EventTail::of(PathBuf::new()), round, attempt: 0, folder_watch };
+        let tail = EventTail::of(PathBuf::new());
+        let mut events = Self { mailbox, tail, round, attempt: 0, with_partial_text: false, folder_watch };
         events.go_to(1);
         events
+    }
+
+    /// [`RoundEvents::read`] then returns also the text that is being generated, as events `partial`.
+    #[must_use]
+    pub fn with_partial_text(mut self) -> Self {
+        self.with_partial_text = true;
+        self.go_to(self.attempt);
+        self
     }
 
     fn go_to(&mut self, attempt: u32) {
@@ -108,7 +142,8 @@ impl<'a> RoundEvents<'a> {
             // If the attempt does not exist yet, the watch of its parent folder reports its creation.
             let _ = folder_watch.add(&folder);
         }
-        self.tail = EventTail::of(folder.join("events.jsonl"));
+        let tail = EventTail::of(folder.join("events.jsonl"));
+        self.tail = if self.with_partial_text { tail.with_partial_text() } else { tail };
     }
 
     /// The number of the attempt that is read.

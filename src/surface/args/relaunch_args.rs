@@ -60,8 +60,8 @@ Several watchers may share one mailbox: each answer is claimed once.")]
   $ relaunch status -f
   $ relaunch status --summary --json | jq .queue
 
-For a live run, the status includes what the agent is doing: starting, thinking, tool:NAME (12s),
-throttled(529, retry 3, 4.2s), retrying(401, retry 1, 0.6s), silent 40s, asking, finished.
+For a live run, the status includes what the agent is doing: starting, thinking, generating (12s), tool:NAME (12s),
+throttled(529, retry 3, 4.2s), retrying(401, retry 1, 0.6s), silent 40s, asking, finished, ended.
 
 States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
@@ -86,7 +86,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     },
     /// Print a run's events as JSON, one object a line
     #[command(
-        after_long_help = "Examples:\n  $ relaunch events -f docs-42 | jq -c 'select(.type == \"tool_call\")'\n  $ relaunch events --since 120 docs-42"
+        after_long_help = "Examples:\n  $ relaunch events -f docs-42 | jq -c 'select(.type == \"tool_call\")'\n  $ relaunch events --since 120 docs-42\n  $ relaunch events -f --partial docs-42 | jq -j 'select(.type == \"partial\").text'"
     )]
     Events {
         /// The workflow
@@ -97,6 +97,9 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         /// Print only events whose `seq` is greater than this
         #[arg(long, value_name = "SEQ", default_value_t = 0)]
         since: u64,
+        /// Print also the text that is being generated, as events `partial`; `seq` is that of the event before it
+        #[arg(long, requires = "follow")]
+        partial: bool,
     },
     /// Start an agent with a prompt, as a new workflow, and print what it does until it ends
     #[command(after_long_help = "Examples:
@@ -111,7 +114,7 @@ and the last event, `interrupted`, holds what the agent had so far. To go on lat
         /// The workflow's id; without it, a new one is generated
         #[arg(short, long, value_name = "ID")]
         workflow: Option<String>,
-        /// Print every event as it happens, one JSON object a line
+        /// Print every event as it happens, one JSON object a line, and the text while it is generated (`partial`)
         #[arg(long)]
         stream: bool,
     },

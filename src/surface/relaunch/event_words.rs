@@ -87,7 +87,7 @@ pub fn words(event: &Event, clock: Clock) -> String {
         }
         EventKind::Parked { why } => ("parked", cut(why)),
         EventKind::Note { text } => ("note", cut(text)),
-        EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
+        EventKind::Generating { .. } | EventKind::Partial { .. } | EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
     };
     format!("{at}  {what:<WHAT$}{}{said}\n", if said.is_empty() { "" } else { " " })
 }

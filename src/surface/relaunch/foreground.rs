@@ -34,6 +34,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
     let (progress, printed) = mpsc::channel();
     // A thread of its own prints, and it reads the events from their file: a slow reader delays neither the agent nor a stop.
     let lines = EventTail::of(attempt.folder(mailbox).join("events.jsonl"));
+    let lines = if json { lines.with_partial_text() } else { lines };
     let printer = thread::start(move || {
         let is_complete = print_all(lines, json, &woken, &progress).is_ok();
         // The reader is gone, so the run is stopped; its events are still recorded.

@@ -10,10 +10,24 @@ use crate::surface::hangup::on_hangup;
 use crate::surface::program;
 use crate::surface::relaunch::event_words::{Clock, words};
 
-/// Prints the events with a `seq` greater than `since`: as words, or with `json` as they lie in `events.jsonl`. With `follow`, goes on
-/// until the run ends.
-pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, json: bool) -> Result<u8> {
+/// How events are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum As {
+    /// In words.
+    Words,
+    /// As they lie in `events.jsonl`.
+    Json,
+    /// The same, and the text that is being generated.
+    JsonWithPartialText,
+}
+
+/// Prints the events with a `seq` greater than `since`. With `follow`, goes on until the run ends.
+pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, how: As) -> Result<u8> {
     let mut events = RoundEvents::of(mailbox, newest(mailbox, workflow)?, follow);
+    if how == As::JsonWithPartialText {
+        events = events.with_partial_text();
+    }
+    let json = how != As::Words;
     let clock = Clock::of_output();
     // A reader that goes away ends the program, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));

@@ -13,9 +13,10 @@ fn a_prompt_on_standard_input_gives_events_line_by_line_and_exit_0() {
     let mut command = world.command("relaunch");
     command.args(["run", "--stream", "-w", "w", "-"]);
     let outcome = feed(&mut command, format!("Do it. @@{}", json!([bash("echo hello"), {"text": "all done"}])).as_bytes()).ok();
-    let events = outcome.events();
+    let (partial, events): (Vec<_>, Vec<_>) = outcome.events().into_iter().partition(|e| e["type"] == "partial");
+    assert!(partial.iter().all(|e| e["text"] == "all done"), "{partial:#?}");
     let types: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).filter(|t| !["raw", "note"].contains(t)).collect();
-    assert_eq!(types, ["started", "tool_call", "tool_result", "text", "result"], "{events:#?}");
+    assert_eq!(types, ["started", "generating", "tool_call", "tool_result", "generating", "text", "result"], "{events:#?}");
     assert_eq!(events.last().expect("a last one")["text"], "all done");
     let seqs: Vec<u64> = events.iter().filter_map(|e| e["seq"].as_u64()).collect();
     assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());

@@ -7,6 +7,7 @@ mod foreground;
 mod library;
 mod seeing;
 mod supervised;
+mod token_stream;
 mod words;
 
 use crate::support::claude::api::Request;

@@ -9,7 +9,7 @@
 //! | `{"tools":[{"tool":..,"input":..},..]}` | tool calls in parallel |
 //! | `{"slow_text":"..","chunks":n,"chunk_ms":ms}` | text in n pieces, ms apart |
 //! | `{"stall":true}` | the stream starts (and says `text`, if given), then hangs |
-//! | `{"cut":true,"times":n}` | the connection breaks mid-stream, n times (1), then the next step plays |
+//! | `{"cut":true,"times":n}` | the connection breaks mid-stream, behind a `text` if given, n times (1), then the next step plays |
 //! | `{"status":529,"times":n,"retry_after":s}` | an API error, n times (1), then the next step plays |
 //! | `"delay_ms":ms` | alone or in another step: wait before the first byte |
 //!
@@ -347,9 +347,12 @@ fn choose(request: &Request, position: Option<Position>, shared: &Shared) -> Act
 
 fn fault(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
     let Some(status) = step["status"].as_u64() else {
-        // A cut: the headers and the start of the message, then nothing more.
+        // A cut: the headers, the start of the message and its text, then nothing more.
         to.start_stream()?;
         to.event(&message_start(body))?;
+        for (index, block) in blocks(step).iter().enumerate() {
+            say_block(to, index, block, &json!({"stall": true}))?;
+        }
         return Ok(false);
     };
     let kind = match status {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a supervisor passes, before anything of its own.
+/// What a supervisor passes, before anything of its own, but for `--include-partial-messages`.
 pub const FLAGS: [&str; 8] =
     ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
 

@@ -10,7 +10,6 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
         types(&all),
         [
             "started",
-            "raw",
             "thinking",
             "text",
             "tool_call",
@@ -36,6 +35,49 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
     let tokens = Tokens { input: 4000, output: 400, cache_read: 28, cache_creation: 20 };
     assert_eq!((outcome.tokens, outcome.turns), (tokens, 5));
     assert!((outcome.cost_usd.unwrap() - 0.0241056).abs() < 1e-9);
+}
+
+#[test]
+fn what_a_model_generates_is_told_piece_by_piece_without_the_noise_around_it() {
+    let all = read(stream!("turns/partial"));
+    let pieces: Vec<_> = all
+        .iter()
+        .filter_map(|item| match item {
+            StreamItem::Generating(what) => Some(what.clone()),
+            _ => None,
+        })
+        .collect();
+    let text = |words: &str| Generating::Text(words.into());
+    let (answer, input) = (Generating::Answer, Generating::ToolInput);
+    assert_eq!(pieces, [answer.clone(), text("look"), input, answer, text("z")]);
+    assert_eq!(types(&all), ["started", "text", "tool_call", "tool_result", "text", "result"]);
+    let thinking = read(br#"{"type":"system","subtype":"thinking_tokens","estimated_tokens":40,"estimated_tokens_delta":20}"#);
+    assert_eq!(thinking, [StreamItem::Generating(Generating::Thinking)]);
+    let subagent = br#"{"type":"stream_event","parent_tool_use_id":"t1","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}}"#;
+    assert_eq!(read(subagent), []);
+}
+
+#[test]
+fn a_run_that_is_cut_in_the_middle_of_a_text_keeps_what_was_generated_of_it() {
+    let piece = |words: &str| {
+        format!(r#"{{"type":"stream_event","event":{{"type":"content_block_delta","delta":{{"type":"text_delta","text":"{words}"}}}}}}"#)
+            + "\n"
+    };
+    let words = |agent: &Interpreter| match agent.interrupted("") {
+        EventKind::Interrupted { text, .. } => text.raw().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let mut agent = Interpreter::new();
+    items(&mut agent, br#"{"type":"assistant","message":{"content":[{"type":"text","text":"First."}]}}"#);
+    items(&mut agent, (piece("Then ") + &piece("hal")).as_bytes());
+    assert_eq!(words(&agent), "First.\n\nThen hal");
+    items(&mut agent, br#"{"type":"stream_event","event":{"type":"message_start","message":{}}}"#);
+    assert_eq!(words(&agent), "First.");
+    items(&mut agent, piece("Then half").as_bytes());
+    items(&mut agent, br#"{"type":"assistant","message":{"content":[{"type":"text","text":"Then half."}]}}"#);
+    assert_eq!(words(&agent), "First.\n\nThen half.");
+    items(&mut agent, piece(&"long ".repeat(1000)).repeat(50).as_bytes());
+    assert!(words(&agent).len() <= 32 << 10 && words(&agent).ends_with("long long "));
 }
 
 #[test]

@@ -31,6 +31,7 @@ impl Attendance<'_, '_> {
         match item {
             StreamItem::Event(kind) => self.event(kind),
             StreamItem::Began { session_id, permission_mode, first, .. } => self.session_began(&session_id, permission_mode, first),
+            StreamItem::Generating(what) => self.log.generating(what),
             StreamItem::RoundTrip => self.model_answered(),
             StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
             StreamItem::Permission(request) => self.refuse(&request),

@@ -164,7 +164,7 @@ impl Status {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct View {
-    /// `starting`, `thinking`, `tool`, `throttled`, `retrying`, `silent`, `asking`, `finished`, `interrupted`, `parked`, or `ended`: no
+    /// `starting`, `thinking`, `generating`, `tool`, `throttled`, `retrying`, `silent`, `asking`, `finished`, `interrupted`, `parked`, or `ended`: no
     /// process of the run is left.
     pub doing: &'static str,
     /// The same with details, for people: `tool:Bash (12s)`.
