@@ -14,7 +14,7 @@ use askbox::surface::args::relaunch_args::{Args, Command};
 use askbox::surface::program;
 use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
-use askbox::surface::relaunch::status::{follow, queue_state, table};
+use askbox::surface::relaunch::status::{all, follow, queue_state, table};
 use askbox::surface::relaunch::stop_run::{self, Flags};
 use askbox::surface::relaunch::{run_now, supervise, take_prompt, watch};
 
@@ -48,6 +48,7 @@ fn run(args: Args) -> Result<u8> {
     };
     match command {
         Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref()),
+        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| all::show(&mailbox, json)),
         Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, json),
         Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, None, json)),

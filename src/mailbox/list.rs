@@ -45,6 +45,12 @@ pub fn workflows(mailbox: &Mailbox, folder: Folder) -> Result<Vec<WorkflowId>> {
     Ok(names(mailbox, folder)?.iter().filter_map(|n| WorkflowId::from_file_name(n)).collect())
 }
 
+/// [`workflows`] one by one: `workflows/` may hold a million.
+pub fn each_workflow(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<Item = Result<WorkflowId>>> {
+    let names = found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b"."))?;
+    Ok(names.filter_map(|name| name.map(|name| WorkflowId::from_file_name(name.to_str()?)).transpose()))
+}
+
 /// The rounds in a folder that holds one document per round. A folder that cannot be read has none.
 pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> + use<> {
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))

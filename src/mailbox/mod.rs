@@ -29,7 +29,8 @@
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
-//! | [`past_rounds`], [`newest_first`] | the rounds that were answered or are over, the newest first; how, in bounded memory |
+//! | [`past_rounds`], [`known_workflows`] | the rounds that were answered or are over, and all workflows, the newest first |
+//! | [`newest_first`] | how, in bounded memory |
 //! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | [`timers`] | dates as file names |
 //! | [`audit`] | the audit trail |
@@ -45,6 +46,7 @@ pub mod awaits;
 pub mod checkpoints;
 pub mod children;
 pub mod documents;
+pub mod known_workflows;
 pub mod layout;
 pub mod lineage;
 pub mod list;

@@ -5,6 +5,7 @@
 mod support;
 
 mod agent_files;
+mod all_workflows;
 mod bad_input;
 mod beside;
 mod demo;

@@ -40,7 +40,8 @@ pub(super) fn words(found: &[Status], one: bool) -> String {
     }
 }
 
-fn age(status: &Status) -> String {
+/// The time since the round has its state.
+pub(super) fn age(status: &Status) -> String {
     status.since.map(|t| time::human(time::since(t))).unwrap_or_default()
 }
 
