@@ -1,6 +1,7 @@
 //! What a person at a terminal sees.
 
 use crate::support::{Terminal, World, needs};
+use serde_json::json;
 
 #[test]
 fn a_dumb_terminal_gets_no_colours_and_another_one_does() {
@@ -25,4 +26,95 @@ fn a_hint_names_the_workflow_that_it_is_about() {
         let refused = world.shell(command);
         assert!(refused.stderr.contains(&format!("hint: {hint}\n")), "{}", refused.words());
     }
+}
+
+const LONG: &str =
+    "The sections about retries and errors overlap considerably, and readers stumble; should the maintainers merge them now?";
+const MERGE: &str = "Put everything about retries into the section on errors, with redirects from the former headings";
+
+/// Asks a question that is longer than a line of a terminal.
+fn ask_at_length(world: &World) {
+    let question = json!({
+        "workflow_id": "docs-42", "question": LONG, "options": {"merge": MERGE, "keep": "Keep both"}, "asked_by": "reviewer",
+        "context": "The former headings are linked from the handbook and from seventeen tickets of the support team.",
+        "expires_at": "2099-01-02T03:04:05Z",
+    });
+    std::fs::write(world.path("q.json"), question.to_string()).expect("a file");
+    world.sh("ask-post --file q.json; ask-post Short? -w b");
+}
+
+/// The screen of a narrow terminal in which a command has run, up to the line `left`.
+fn screen(world: &World, zone: &str, command: &str) -> String {
+    let terminal = Terminal::running(world, (56, 40), &["PS1=$ ", zone], &["sh"]);
+    terminal.see("$");
+    terminal.press(&[&format!("clear; {command}; echo le''ft"), "Enter"]);
+    terminal.see("left").split("left").next().expect("the output").to_owned()
+}
+
+#[track_caller]
+fn assert_whole_words(screen: &str, text: &str) {
+    let shown: Vec<&str> = screen.split_whitespace().collect();
+    for word in text.split_whitespace() {
+        assert!(shown.contains(&word), "{word:?} is not whole in\n{screen}");
+    }
+}
+
+#[test]
+fn a_question_and_a_status_break_between_words_on_a_narrow_terminal_and_nowhere_in_a_pipe() {
+    needs!("tmux");
+    let world = World::new();
+    ask_at_length(&world);
+    let both = screen(&world, "TZ=UTC", "ask-answer show docs-42; relaunch status docs-42");
+    let (shown, status) = both.split_once("workflow   ").expect("the status");
+    assert_whole_words(shown, LONG);
+    assert_whole_words(shown, MERGE);
+    assert!(shown.contains("    merge  Put everything about retries into the section\n           on errors"), "{shown}");
+    assert!(shown.contains("\n  The former headings are linked from the handbook and\n  from seventeen"), "{shown}");
+    let piped = world.sh("ask-answer show docs-42");
+    assert!(piped.contains(LONG) && piped.contains(MERGE) && piped.contains("until 2099-01-02T03:04:05.000Z,"), "{piped}");
+
+    assert_whole_words(status, LONG);
+    assert!(status.contains("question   The sections about retries and errors overlap\n           considerably"), "{status}");
+    assert!(world.sh("relaunch status docs-42").contains(LONG));
+}
+
+#[test]
+fn a_row_is_cut_to_the_terminals_width_and_whole_in_a_pipe() {
+    needs!("tmux");
+    let world = World::new();
+    ask_at_length(&world);
+    let both = screen(&world, "TZ=UTC", "ask-answer list; relaunch status");
+    let rows: Vec<&str> = both.lines().filter(|line| line.starts_with("docs-42")).collect();
+    assert_eq!(rows.len(), 2, "{both}");
+    for row in rows {
+        assert!(row.contains("The sections about") && row.ends_with('…') && row.chars().count() <= 56, "{both}");
+    }
+    assert_eq!(both.lines().filter(|line| line.contains("section")).count(), 2, "a row takes one line:\n{both}");
+    assert!(world.sh("ask-answer list").contains("overlap considerably, and readers"));
+    assert!(world.sh("relaunch status").contains("retries and errors overlap"));
+}
+
+#[test]
+fn the_rows_and_options_of_the_inbox_fit_the_terminal_and_long_options_are_shown_whole_above() {
+    needs!("tmux");
+    let world = World::new();
+    ask_at_length(&world);
+    let terminal = Terminal::running(&world, (56, 40), &[], &["ask-answer"]);
+    let rows = terminal.see("quit]");
+    assert!(rows.contains("docs-42") && rows.contains("…\n  b "), "{rows}");
+    terminal.press(&["docs", "Enter"]);
+    let shown = terminal.see("Other: your own words");
+    assert_whole_words(&shown, LONG);
+    assert_whole_words(&shown, MERGE);
+    assert!(shown.contains("…\n  keep   Keep both\n"), "{shown}");
+}
+
+#[test]
+fn a_person_at_a_terminal_reads_local_times_with_their_zone_and_a_program_reads_utc() {
+    needs!("tmux");
+    let world = World::new();
+    ask_at_length(&world);
+    let shown = screen(&world, "TZ=XST-5:30", "ask-answer show docs-42; ask-answer list --json");
+    assert_whole_words(&shown, "until 2099-01-02 08:34 +05:30 (in");
+    assert!(shown.replace('\n', "").contains("\"expires_at\":\"2099-01-02T03:04:05"), "{shown}");
 }

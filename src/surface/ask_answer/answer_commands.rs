@@ -171,7 +171,7 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    program::print(&question_text::round(&mailbox, &found))
+    program::print(&question_text::fitted(&question_text::round(&mailbox, &found)))
 }
 
 /// `ask-answer edit ID`

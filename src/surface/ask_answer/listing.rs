@@ -9,7 +9,7 @@ use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Mailbox, read_question};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
-use crate::surface::terminal::columns;
+use crate::surface::terminal::{columns, fitted};
 use crate::{document, text, time};
 
 /// The longest object that is kept until it is printed, in bytes. The question of a longer one is read a second time.
@@ -33,7 +33,7 @@ pub fn pending(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
     if rows.is_empty() {
         program::say("no question is pending\n");
     }
-    program::print(&columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows))
+    program::print(&fitted::rows(&columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows)))
 }
 
 fn cells(pending: &Pending) -> [String; 4] {

@@ -8,8 +8,19 @@ use crate::mailbox::documents::question::{Content, Kind, Part};
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within};
 use crate::surface::terminal::columns::{padded, width};
+use crate::surface::terminal::fitted;
 use crate::text::{excerpt, one_line};
 use crate::time::{self, Time};
+
+/// A text of this file for standard output: where that is a terminal, it is wrapped. An option's description stays beside its key.
+#[must_use]
+pub fn fitted(text: &str) -> String {
+    fitted::paragraphs(text, |line| {
+        let indentation = fitted::indentation(line);
+        let gap = line[indentation..].find("  ").filter(|_| indentation == 4);
+        Some(gap.map_or(indentation, |gap| indentation + gap + fitted::indentation(&line[indentation + gap..])))
+    })
+}
 
 /// The time since a question was asked.
 #[must_use]
@@ -88,7 +99,7 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
             _ => "then it stays open".into(),
         };
         let word = if is_overdue(question, time::now()) { "overdue since" } else { "until" };
-        let _ = writeln!(out, "  {word} {}, {then}", time::rfc3339(at));
+        let _ = writeln!(out, "  {word} {}, {then}", fitted::moment(at));
     }
     if let Some(parent) = &question.parent {
         let _ = writeln!(out, "  {}", within(mailbox, found, parent));

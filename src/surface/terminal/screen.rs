@@ -1,4 +1,4 @@
-//! The terminal on standard output: its size, and its alternate screen.
+//! The alternate screen of the terminal on standard output.
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, Write};
@@ -9,29 +9,8 @@ use crossterm::{cursor, execute, queue};
 
 use crate::error::{Error, Result};
 use crate::surface::terminal::columns;
+pub use crate::surface::terminal::size::{Size, columns, size};
 use crate::text;
-
-/// Rows and columns of a terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Lines.
-    pub rows: usize,
-    /// Columns.
-    pub columns: usize,
-}
-
-/// The size of the terminal on standard output; `None` where standard output is not a terminal.
-#[must_use]
-pub fn size() -> Option<Size> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|s| s.ws_row > 1 && s.ws_col > 1)?;
-    Some(Size { rows: usize::from(size.ws_row), columns: usize::from(size.ws_col) })
-}
-
-/// The columns of the terminal on standard output; `None` where standard output is not a terminal.
-#[must_use]
-pub fn columns() -> Option<usize> {
-    size().map(|size| size.columns)
-}
 
 /// The terminal's alternate screen, without a cursor. Dropping it restores what was shown before.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use serde_json::Map;
 use crate::error::Result;
 use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::match_option::{self, Meaning};
+use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::round::Round;
-use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, words};
+use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, room, words};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
 use crate::surface::terminal::columns::{padded, width};
@@ -27,7 +28,7 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
         return ask(&parts[0], None, question.workflow_id.as_str());
     }
     if let Some(lead_in) = question.lead_in() {
-        program::print(&format!("{}\n\n", question_text::asked(lead_in)))?;
+        program::print(&question_text::fitted(&format!("{}\n\n", question_text::asked(lead_in))))?;
     }
     loop {
         let mut answers = Map::new();
@@ -75,10 +76,11 @@ fn forget(answers: usize) -> Result<Reply<()>> {
 
 /// Asks one question. Escape opens a menu: leave it open, decline, or go back.
 fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerValue>> {
-    let long = part.options.0.iter().any(|c| c.preview.is_some() || c.description.chars().count() > 100);
+    let keys = keys_width(part);
+    let long = part.options.0.iter().any(|c| c.preview.is_some() || width(&option_label(c, keys)) > room());
     let header = place.map_or(String::new(), |p| format!("{p}: "));
     let shown = if long { question_text::part(part, None) } else { format!("{}\n", question_text::asked(&part.question)) };
-    program::print(&format!("{header}{shown}"))?;
+    program::print(&question_text::fitted(&format!("{header}{shown}")))?;
     loop {
         let reply = match part.kind() {
             Kind::Choice => choose(part)?,
@@ -103,17 +105,18 @@ fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerV
     }
 }
 
+fn keys_width(part: &Part) -> usize {
+    part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30)
+}
+
+fn option_label(choice: &Choice, keys: usize) -> String {
+    format!("{}  {}", padded(&text::one_line(&choice.key), keys), text::one_line(&choice.description)).trim_end().to_owned()
+}
+
 /// A line for each option, and one for free text where that is allowed.
 fn option_items(part: &Part) -> Vec<Item<Option<String>>> {
-    let keys = part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30);
-    let mut items: Vec<_> = part
-        .options
-        .0
-        .iter()
-        .map(|c| {
-            item(format!("{}  {}", padded(&text::one_line(&c.key), keys), text::one_line(&c.description)).trim_end(), Some(c.key.clone()))
-        })
-        .collect();
+    let keys = keys_width(part);
+    let mut items: Vec<_> = part.options.0.iter().map(|c| item(option_label(c, keys), Some(c.key.clone()))).collect();
     if part.free_text != Some(false) {
         items.push(item("Other: your own words", None));
     }

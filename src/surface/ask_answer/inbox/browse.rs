@@ -105,7 +105,7 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
         gone(&found)?;
         return Ok(Reply::Skip);
     }
-    program::print(&format!("\n{}\n", question_text::about(mailbox, &found)))?;
+    program::print(&format!("\n{}\n", question_text::fitted(&question_text::about(mailbox, &found))))?;
     loop {
         let reply = match ask_all(&found)? {
             Reply::Given(value) => Answer::value(value, by, CHANNEL),

@@ -10,10 +10,16 @@ use crate::error::{Error, Result};
 use crate::mailbox::AnswerValue;
 use crate::surface::ask_answer::editor;
 use crate::surface::program;
+use crate::surface::terminal::{columns, size};
 use crate::text;
 
-/// The most characters of a line to choose.
-const MAX_LABEL: usize = 160;
+/// The columns of a terminal that a prompt needs beside a line to choose: its mark, and a box to tick.
+const BESIDE_LABEL: usize = 8;
+
+/// The columns for a line to choose.
+pub(super) fn room() -> usize {
+    size::columns().unwrap_or(80).saturating_sub(BESIDE_LABEL).max(20)
+}
 
 /// A line to choose, and the value it stands for.
 pub(super) struct Item<T> {
@@ -27,9 +33,9 @@ impl<T> Display for Item<T> {
     }
 }
 
-/// A line to choose, cut to a readable length.
+/// A line to choose, cut to the terminal's width.
 pub(super) fn item<T>(label: impl AsRef<str>, value: T) -> Item<T> {
-    Item { label: text::excerpt(label.as_ref(), MAX_LABEL), value }
+    Item { label: columns::cut(&text::one_line(label.as_ref()), room()), value }
 }
 
 /// What the user did at a prompt.

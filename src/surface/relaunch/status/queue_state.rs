@@ -4,6 +4,8 @@ use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::program;
+use crate::surface::terminal::fitted;
+use crate::time::Time;
 use crate::watch::report::summary::{self, Queue, QueueState};
 use crate::{config, time};
 
@@ -21,7 +23,7 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     if let Some(at) = summary.oldest_pending_at {
         line("oldest", format!("waits for {}", time::human(time::since(at))));
     }
-    line("queue", in_words(&summary.queue));
+    line("queue", in_words(&summary.queue, fitted::moment));
     let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
     line("today", format!("${:.4}{limit}", summary.spent_today_usd));
     line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
@@ -29,8 +31,8 @@ pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
     Ok(0)
 }
 
-fn in_words(queue: &Queue) -> String {
-    let until = queue.until.map(|at| format!(" until {}", time::rfc3339(at))).unwrap_or_default();
+fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
+    let until = queue.until.map(|at| format!(" until {}", moment(at))).unwrap_or_default();
     let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
     format!("{}{until}{why}", queue.state.word())
 }
@@ -47,7 +49,7 @@ pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>)
     if queue.state != QueueState::Open {
         for status in waiting {
             status.retry_at = queue.until;
-            status.why = Some(format!("the queue is {}", in_words(&queue)));
+            status.why = Some(format!("the queue is {}", in_words(&queue, time::rfc3339)));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use crate::run::view::activity::Refused;
 use crate::run::view::status::{self, Standing, Status, View};
 use crate::surface::program;
 use crate::surface::relaunch::status::queue_state;
+use crate::surface::terminal::fitted;
 use crate::{text, time};
 
 /// Prints one workflow, or all that are not over.
@@ -34,9 +35,9 @@ pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<V
 /// The workflows in words: one with its details if `one`, otherwise a table.
 pub(super) fn words(found: &[Status], one: bool) -> String {
     match found {
-        [status] if one => details(status),
+        [status] if one => fitted::paragraphs(&details(status), value_of_details),
         [] => "nothing is open\n".into(),
-        all => table(all),
+        all => fitted::rows(&table(all)),
     }
 }
 
@@ -89,6 +90,11 @@ fn refused(refused: &Refused) -> String {
     format!("{calls}; to permit them, in {file}:\n[runner.{name}]\nallowed_tools = [{}]", rules.join(", "))
 }
 
+/// Where the value of a line of details begins. The lines of a configuration stay as they are: they are there to be copied.
+fn value_of_details(line: &str) -> Option<usize> {
+    (!line.trim_start().starts_with("allowed_tools = ")).then_some(11)
+}
+
 fn details(status: &Status) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: Option<String>| {
@@ -107,7 +113,7 @@ fn details(status: &Status) -> String {
     line("asked by", status.asked_by.clone());
     line("attempt", status.attempt.map(|a| a.to_string()));
     line("session", status.session_id.map(|s| s.to_string()));
-    line("retry at", status.retry_at.map(time::rfc3339));
+    line("retry at", status.retry_at.map(fitted::moment));
     line("why", status.why.clone());
     line("to do", status.todo.clone());
     line("cost", status.cost_usd.map(|c| format!("${c:.4}")));
