@@ -9,6 +9,7 @@ mod chains;
 mod definitions;
 mod documented;
 mod facts;
+mod first_design;
 mod main_job;
 mod native;
 mod operator;

@@ -88,10 +88,18 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
 fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate_with_askboxs_programs() {
     let world = World::new();
     let section = world.sh("askbox init --claude-md");
-    for (word, command) in [("_spawn_", "relaunch spawn {f}.md"), ("_ask_", "ask-post"), ("_terminate_", "Stop immediately")] {
+    for (word, command) in [
+        ("_spawn_", "relaunch spawn {f}.md"),
+        ("_ask_", "ask-post"),
+        ("_terminate_", "Stop immediately"),
+        ("_follow_", "in this order"),
+        ("_if_", "only if"),
+        ("_remember_", "checkpoint set"),
+    ] {
         let line = section.lines().find(|l| l.starts_with(&format!("| {word}"))).unwrap_or_else(|| panic!("{word} in {section}"));
         assert!(line.contains(command), "{line}");
     }
+    assert!(section.lines().any(|l| l.starts_with("- `SGN_UNHANDLED` as your last line")), "{section}");
     assert!(!world.path(".config/askbox/config.toml").exists());
 }
 

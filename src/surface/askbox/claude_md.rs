@@ -41,7 +41,12 @@ The actions with `relaunch` need the permissions `Bash(relaunch spawn:*)` and `B
 | _spawn_ `{f}.md`    | Run `relaunch spawn {f}.md`. Its output is the sub-agent's reply. |
 | _ask_ \"{q}\"         | Run `ask-post '{q}'` (options: `-o KEY=DESCRIPTION`), then end your turn. The work continues with the answer. |
 | _terminate_ \"{msg}\" | Stop immediately and reply exactly \"{msg}\". |
+| _follow_ 1) … 2) …  | Do the steps one after the other, in this order. |
+| _if_ {c}, _then_ {a} | Do {a} only if {c} holds; `_elif_` and `_else_` follow it. |
+| _remember_ {fact}   | Save it beyond this session: `checkpoint set ID state_variables.NAME '{fact}'`, or for a first one `checkpoint save --state NAME='{fact}'`. |
 
+- `SGN_UNHANDLED` as your last line means: a message came, and no rule of yours says what to do. Such a line, or another signal while nothing of yours waits, is no
+  result: askbox parks your run and tells whoever started you.
 - A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that a sub-agent, or one below it, waits for the user, or that it needs more time. End
   your turn with that line and do not poll. If askbox started your run, you are resumed once, with the sub-agent's reply, and
   continue from there. If not, nobody resumes you: `relaunch resume ID` prints the reply when your user asks for it.

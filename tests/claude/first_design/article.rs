@@ -1,0 +1,105 @@
+//! The article on chains. `agent-cli` is a link to `relaunch`; everything else is as the article has it.
+
+use crate::first_design::seed;
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
+use serde_json::json;
+
+const FILES: [&str; 4] = ["ins1-a.md", "ins2-sa.md", "ins3-ssa.md", "ins4-sssa.md"];
+
+const OLD_ROW: &str = "| _ask_ \"{q}\" | Create question.md, then terminate with signal |";
+
+/// The article's folder: its CLAUDE.md, its instructions, and `agent-cli`. Each agent reads its instructions and does the one action
+/// that they and CLAUDE.md's table say; past its last step the scripted model ends with what the tool said, which is the article's
+/// "_terminate_ with the sub-agent's reply".
+fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash', 'Write']\n");
+    std::fs::write(world.work().join("CLAUDE.md"), claude_md).expect("a file");
+    world.sh("ln -s \"$(command -v relaunch)\" agent-cli");
+    for (n, file) in FILES.iter().enumerate() {
+        std::fs::write(world.work().join(file), seed(file)).expect("a file");
+        let mut steps = vec![json!({"tool": "Read", "input": {"file_path": world.work().join(file)}})];
+        match FILES.get(n + 1) {
+            Some(next) => steps.push(bash(&format!("$PWD/agent-cli spawn $PWD/{next}"))),
+            None => steps.extend(ask.iter().cloned()),
+        }
+        // "Read ${instructionFile} and follow its instructions."
+        let prompt = format!("Read {} and follow its instructions.", world.work().join(file).display());
+        world.api.on(&prompt, json!(steps));
+    }
+    world.keep_watching_from_the_start();
+    world
+}
+
+#[test]
+fn the_chain_of_the_article_waits_is_polled_for_nothing_and_ends_with_the_birthday_once_ask_means_ask_post() {
+    let claude_md = seed("CLAUDE.md").replace(OLD_ROW, "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |");
+    assert!(claude_md.contains("ask-post"), "the one row that changes");
+    let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")]);
+    world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
+    world.api.on("finished. Its reply:\n1 May", json!([{"text": "1 May"}]));
+
+    // console.log(formatOutput(output, sessionId)): `SGN_PEND_STARTED (${sessionId})`
+    let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");
+    let id = said.strip_prefix("SGN_PEND_STARTED (").and_then(|s| s.strip_suffix(')')).unwrap_or_else(|| panic!("{said:?}")).to_owned();
+    let turns = world.api.turns();
+    for file in FILES {
+        let instructions = seed(file);
+        assert!(turns.iter().any(|t| t.tool_results().join("\n").contains(instructions.trim())), "{file} was read");
+    }
+    assert!(turns.iter().all(|t| t.model_text().contains("| _spawn_ `{f}.md` | Run `$PWD/agent-cli spawn $PWD/{f}.md` |")));
+    // "Attempt 1: SGN_RESUME → SGN_PEND_ONGOING", "Attempt 2", "Attempt 3"; here no model is asked.
+    for _ in 0..3 {
+        assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "SGN_PEND_ONGOING");
+    }
+    assert_eq!(world.api.turns().len(), turns.len());
+    // "Actual result, fork kept"
+    let leaf = world.names("pending")[0].trim_end_matches(".json").to_owned();
+    world.answer(&leaf, "1 May");
+    world.wait_state(&id, "delivered");
+    assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "1 May");
+    let after = world.api.turns().split_off(turns.len());
+    assert_eq!(after.len(), 4, "one turn a level");
+    assert!(after[0].model_text().contains("User chose: 1 May"));
+}
+
+#[test]
+fn with_its_claude_md_verbatim_the_agent_that_writes_question_md_is_parked_and_every_level_is_told_why() {
+    let claude_md = seed("CLAUDE.md");
+    let mut world = project(&claude_md, &[]);
+    let question = world.work().join("question.md");
+    let read = json!({"tool": "Read", "input": {"file_path": world.work().join(FILES[3])}});
+    let write = json!({"tool": "Write", "input": {"file_path": question, "content": "Q: When is your birthday?\nA:"}});
+    let last = format!("Read {} and follow its instructions.", world.work().join(FILES[3]).display());
+    world.configure("[runner.claude]\nallowed_tools = ['Bash', 'Write', 'Edit']\npermission_mode = 'acceptEdits'\n");
+    world.stop_watching();
+    world.keep_watching();
+    world.api.on(&last, json!([read, write, {"text": "SGN_PEND_STARTED"}]));
+    let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");
+    // Each level ended with the words of the tool, so the root's result says what became of the leaf.
+    assert!(said.contains("parked (") && said.contains("it ended its turn with `SGN_PEND_STARTED`, but it waits for nothing"), "{said}");
+    assert!(question.exists());
+    let parked = world.names("parked");
+    assert_eq!(parked.len(), 1, "the leaf alone: {parked:?}");
+    let leaf = parked[0].split_once('.').expect("a round").0;
+    let status = world.status(leaf);
+    assert_eq!((&status["state"], &status["failure"]), (&json!("parked"), &json!("no_result")), "{status}");
+    let told = world.api.turns();
+    assert_eq!(
+        told.iter().filter(|t| t.tool_results().last().is_some_and(|r| r.contains("but it waits for nothing"))).count(),
+        3,
+        "three parents"
+    );
+    let doctor = world.run("askbox", &["doctor"]).stdout;
+    assert!(doctor.contains(leaf) && doctor.contains("but it waits for nothing"), "{doctor}");
+
+    // The way out: the row is changed, and the agent goes on in its session. It reads the new CLAUDE.md.
+    let row = "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |";
+    std::fs::write(world.work().join("CLAUDE.md"), claude_md.replace(OLD_ROW, row)).expect("a file");
+    world.api.on("Your process was interrupted", json!([bash("ask-post 'When is your birthday?'")]));
+    world.run("relaunch", &["retry", leaf]).ok();
+    let turn = world.api.turns().pop().expect("a turn");
+    assert!(turn.model_text().contains(row) && turn.model_text().contains("Your process was interrupted"), "{}", turn.model_text());
+    assert_eq!((world.status(leaf)["state"].as_str(), world.names("pending")), (Some("pending"), vec![format!("{leaf}.json")]));
+}

@@ -1,0 +1,105 @@
+//! What three documents say of a child: its own system prompt and no Task tool, thirty rounds, seen and stopped while it works.
+
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
+use serde_json::{Value, json};
+
+/// The agent file of the page on how agents are started, verbatim.
+const TESTER: &str = "---
+name: backend-python-tester
+description: Use this agent when you need to create tests...
+model: inherit
+color: red
+---
+
+You are an elite Python backend testing specialist...
+[Detailed system prompt instructions]
+";
+
+#[test]
+fn a_child_has_the_system_prompt_of_its_agent_no_task_tool_and_the_parent_gets_its_last_text_as_the_tools_result() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\ntask_tool = false\nallowed_tools = ['Bash(relaunch spawn:*)']\n");
+    world.keep_watching_from_the_start();
+    world.sh("mkdir -p .claude/agents");
+    std::fs::write(world.work().join(".claude/agents/backend-python-tester.md"), TESTER).expect("a file");
+    // "Dynamic Tool Description Building"
+    let described = world.run("askbox", &["agents", "describe"]).ok().stdout;
+    assert!(described.contains("- backend-python-tester: Use this agent when you need to create tests..."), "{described}");
+
+    let task = "Create comprehensive tests for the new /api/users endpoint that was just implemented.";
+    let done = "I've created comprehensive tests for the /api/users endpoint in test_users.py.";
+    world.api.on("Can you create tests for it?", json!([bash(&format!("relaunch spawn --agent backend-python-tester --prompt '{task}'"))]));
+    world.api.on(task, json!([{"text": done}]));
+    let prompt = "I just wrote a new API endpoint. Can you create tests for it?";
+    assert_eq!(world.run("relaunch", &["spawn", "--prompt", prompt]).ok().stdout, format!("{done}\n"));
+    let turns = world.api.turns();
+    let (main, child): (Vec<_>, Vec<_>) = turns.iter().partition(|t| t.model_text().contains(prompt));
+    assert_eq!((main.len(), child.len()), (2, 1));
+    assert_eq!(main[1].tool_results(), [done], "returned as the tool's result");
+    assert!(child[0].body["system"].to_string().contains("You are an elite Python backend testing specialist..."));
+    assert!(!main[0].body["system"].to_string().contains("elite"));
+    for turn in &turns {
+        let tools = turn.tools();
+        assert!(tools.iter().any(|t| t == "Read") && !tools.iter().any(|t| t == "Task" || t == "Agent"), "{tools:?}");
+    }
+}
+
+#[test]
+fn by_default_an_agent_keeps_its_task_tool() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.api.on("look", json!([{"text": "seen"}]));
+    world.run("relaunch", &["spawn", "--prompt", "look"]).ok();
+    assert!(world.api.turns()[0].tools().iter().any(|t| t == "Agent"));
+}
+
+#[test]
+fn after_thirty_rounds_a_child_is_cut_off_and_its_parent_is_given_what_it_had() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\ntask_tool = false\nallowed_tools = ['Bash(relaunch spawn:*)']\n[limits]\nturns = 30\n");
+    world.keep_watching_from_the_start();
+    // The lesson's own prompt.
+    let prompt = "Use a subtask to find what testing framework this project uses";
+    let mut steps = vec![json!({"text": "It looks like pytest.", "tool": "Bash", "input": {"command": "echo 0"}})];
+    steps.extend((1..40).map(|n| bash(&format!("echo {n}"))));
+    world.api.on("Find the testing framework.", Value::Array(steps));
+    world.api.on(prompt, json!([bash("relaunch spawn -w child --prompt 'Find the testing framework.'")]));
+    world.run("relaunch", &["spawn", "-w", "main", "--prompt", prompt]).ok();
+    let turns = world.api.turns();
+    let rounds =
+        turns.iter().filter(|t| t.model_text().contains("Find the testing framework.") && !t.model_text().contains(prompt)).count();
+    assert_eq!(rounds, 30, "for _ in range(30)");
+    let result = turns.iter().rev().find(|t| t.model_text().contains(prompt)).expect("the parent's turn").tool_results().join("\n");
+    assert!(result.contains("parked (child): cut off at its limit of turns, not finished. What it had written:"), "{result}");
+    assert!(result.contains("It looks like pytest."), "{result}");
+}
+
+#[test]
+fn a_parent_sees_its_child_work_and_a_stop_lets_the_call_in_flight_end_and_returns_the_partial_work() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash']\n");
+    world.add_hold("hold");
+    world.keep_watching_from_the_start();
+    let task = "fix the import in src/X.py";
+    world.api.on(task, json!([{"text": "I begin with unrelated modules.", "tool": "Bash", "input": {"command": "hold"}}, bash("echo more"), {"text": "never said"}]));
+    world.run("relaunch", &["spawn", "--background", "-w", "child", "--prompt", task]).ok();
+    world.wait_for_hold("hold");
+    let events = world.events("child");
+    assert!(events.iter().any(|e| e["type"] == "tool_call") && !events.iter().any(|e| e["type"] == "tool_result"), "{events:#?}");
+    let stopped = std::thread::scope(|scope| {
+        let stop = scope.spawn(|| world.run("relaunch", &["stop", "--json", "child"]).ok().json());
+        // The call in flight is allowed to finish, once the run knows that it is to stop.
+        crate::support::until("the stop", || {
+            let rounds = world.names("runs/child");
+            rounds.iter().any(|round| world.in_mailbox(format!("runs/child/{round}/1/stop.json")).exists()).then_some(())
+        });
+        world.release("hold");
+        stop.join().expect("it stopped")
+    });
+    assert_eq!(stopped["type"], "interrupted", "{stopped}");
+    assert!(stopped["text"].as_str().is_some_and(|t| t.contains("I begin with unrelated modules.")), "{stopped}");
+    assert!(stopped["tool_calls"][0]["text"].as_str().is_some_and(|t| t.contains("released")), "finished, not cut: {stopped}");
+    assert!(!world.api.turns().iter().any(|t| t.tool_results().join("").contains("more")), "no further call ran");
+    assert_eq!(world.status("child")["state"], "interrupted");
+}
