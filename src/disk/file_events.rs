@@ -62,6 +62,12 @@ impl Hints {
     pub fn watch(&mut self, folder: &Path) -> Result<()> {
         self.watcher.watch(folder, RecursiveMode::NonRecursive).map_err(|e| failed(&e))
     }
+
+    /// Takes a folder out.
+    pub fn unwatch(&mut self, folder: &Path) {
+        // It was not watched if it was missing.
+        let _ = self.watcher.unwatch(folder);
+    }
 }
 
 fn failed(error: &notify::Error) -> Error {

@@ -83,7 +83,7 @@ pub struct Pending {
     pub document: Result<QuestionDocument>,
 }
 
-/// What `row` makes of every pending question: those of larger `priority` first, then the oldest. One document is read at a time, and only
+/// What `row` makes of every pending question: those of larger `priority` first, then the oldest; last those that wait for no person. One document is read at a time, and only
 /// the rows are kept.
 pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -93,7 +93,9 @@ pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<V
             continue;
         }
         let question = pending.document.as_ref().ok().map(|d| &d.typed);
-        let key = (Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), pending.workflow.clone());
+        let waits = question.is_some_and(|q| q.until.is_some());
+        let key =
+            (waits, Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), pending.workflow.clone());
         rows.push((key, row(pending)));
     }
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));

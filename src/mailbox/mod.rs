@@ -33,6 +33,7 @@
 //! | [`newest_first`] | how, in bounded memory |
 //! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | [`timers`] | dates as file names |
+//! | `event` | whether the event has come that a question waits for |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
 //! | [`awaits`] | workflows that wait for others |
@@ -46,6 +47,8 @@ pub mod awaits;
 pub mod checkpoints;
 pub mod children;
 pub mod documents;
+#[cfg(feature = "relaunch")]
+pub mod event;
 pub mod known_workflows;
 pub mod layout;
 pub mod lineage;

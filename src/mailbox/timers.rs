@@ -2,13 +2,16 @@
 //! document. They are hints and not synced: the document says whether a date is real, and a lost timer is made again when its
 //! document is read.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::disk;
 use crate::error::Result;
-use crate::id::RoundId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::Question;
+use crate::mailbox::documents::until::Until;
 use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::list;
 use crate::time::{self, Time};
 
 /// What is due at the time of a timer.
@@ -16,6 +19,8 @@ use crate::time::{self, Time};
 pub enum Due {
     /// The question expires.
     Expire,
+    /// The event may have come that the question waits for. The timer of a file is always due: its time is the beginning of 1970.
+    Until,
     /// The user is reminded of the question.
     Remind,
     /// The next attempt of a run may start.
@@ -26,6 +31,7 @@ impl Due {
     fn word(self) -> &'static str {
         match self {
             Self::Expire => "expire",
+            Self::Until => "until",
             Self::Remind => "remind",
             Self::Retry => "retry",
         }
@@ -61,6 +67,7 @@ impl Timer {
         let at = time::parse_rfc3339(&format!("{year}-{month}-{day_and_hour}:{minute}:{second}"))?;
         let due = match pieces.next()? {
             "expire" => Due::Expire,
+            "until" => Due::Until,
             "remind" => Due::Remind,
             "retry" => Due::Retry,
             _ => return None,
@@ -89,13 +96,18 @@ impl Timer {
     }
 }
 
-/// The timers of a question: its expiry, and its next reminder after `now`. Reminders are counted from the time `asked`. A date that a
+/// The timers of a question: its expiry, its event, and its next reminder after `now`. Reminders are counted from the time `asked`. A date that a
 /// file name cannot hold, beyond the year 9999, has no timer.
 #[must_use]
 pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
     let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
     let mut timers: Vec<_> = question.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
-    if let Some(every) = question.remind_every
+    timers.extend(question.until.as_ref().map(|until| match until {
+        Until::At(at) => timer(*at, Due::Until),
+        Until::File(_) => timer(Time::UNIX_EPOCH, Due::Until),
+    }));
+    // Nobody is reminded of what no person is asked.
+    if let Some(every) = question.remind_every.filter(|_| question.until.is_none())
         && let Ok(every) = chrono::TimeDelta::from_std(every.0)
         && every > chrono::TimeDelta::zero()
     {
@@ -106,6 +118,12 @@ pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time)
     }
     timers.retain(|timer| time::is_rfc3339(timer.at));
     timers
+}
+
+/// The workflows whose question waits for an event, as the names tell it: no document is read.
+pub fn waiting_for_events(mailbox: &Mailbox) -> Result<HashSet<WorkflowId>> {
+    let timers = list::names(mailbox, Folder::Timers)?;
+    Ok(timers.iter().filter_map(|n| Timer::from_file_name(n)).filter(|t| t.due == Due::Until).map(|t| t.round.workflow).collect())
 }
 
 /// Rounds up to the milliseconds that a file name holds. A time rounded down would be due before the document's.

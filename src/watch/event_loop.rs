@@ -82,6 +82,8 @@ impl Watcher<'_> {
                 self.apply_recovery(&round, *recovered);
                 self.release_waiting_for(&round);
             }
+            WatchMessage::AwaitedFile(hint) => self.look_for_files(&hint),
+            WatchMessage::Looked(timer, there) => self.apply_look(*timer, there),
             WatchMessage::NotifierEnded => self.notifier.ended(),
         }
         ControlFlow::Continue(())

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::disk::file_events::Hint;
 use crate::error::Result;
 use crate::id::RoundId;
+use crate::mailbox::timers::Timer;
 use crate::run::recovery::Recovered;
 
 /// What wakes a watcher.
@@ -17,6 +18,10 @@ pub enum WatchMessage {
     RunEnded(RoundId),
     /// The outcome of a recovery that had to wait for processes of an earlier attempt.
     Recovered(RoundId, Box<Result<Recovered>>),
+    /// Something may have happened to a file that a question waits for.
+    AwaitedFile(Hint),
+    /// Whether the file is there that the timer's question waits for.
+    Looked(Box<Timer>, bool),
     /// A run of the operator's notification program has ended.
     NotifierEnded,
     /// Stop watching. Runs go on.

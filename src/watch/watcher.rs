@@ -17,6 +17,7 @@ use crate::run::attempt::record::Run;
 use crate::watch::availability::{self, Identity};
 use crate::watch::breaker::gate::Gate;
 use crate::watch::launch::queue::Queue;
+use crate::watch::look::awaited_files::AwaitedFiles;
 use crate::watch::messages::{Options, WatchMessage};
 use crate::watch::report::last_notified::LastNotified;
 use crate::watch::report::metrics::Metrics;
@@ -72,6 +73,8 @@ pub struct Watcher<'a> {
 
     /// Expiries, reminders and retries, as far as their dates are known.
     pub(super) timers: BTreeSet<Timer>,
+    /// The files that questions wait for.
+    pub(super) awaited_files: AwaitedFiles,
     /// Workflows that changed: their parents may have to be told.
     pub(super) changed: BTreeSet<WorkflowId>,
     /// Paths to look at again, and when.
@@ -115,7 +118,6 @@ impl<'a> Watcher<'a> {
             mailbox,
             config,
             messages,
-            sender,
             _hints: hints,
             _presence: presence,
             queue: Queue::default(),
@@ -125,6 +127,7 @@ impl<'a> Watcher<'a> {
             recovering: HashSet::new(),
             waiting_for_run: Vec::new(),
             timers: BTreeSet::new(),
+            awaited_files: AwaitedFiles::new(sender.clone()),
             changed: BTreeSet::new(),
             look_again_at: HashMap::new(),
             sweep: Vec::new(),
@@ -133,6 +136,7 @@ impl<'a> Watcher<'a> {
             next_look_around: Instant::now() + look_around_every,
             look_around_every,
             status_line: String::new(),
+            sender,
         })
     }
 

@@ -16,3 +16,4 @@ mod operator;
 mod refused;
 mod scripted_api;
 mod stopping;
+mod until;

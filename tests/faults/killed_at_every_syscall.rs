@@ -159,6 +159,30 @@ fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
     });
 }
 
+/// The asker waits for a file itself, without a watcher, and answers with it.
+#[test]
+fn a_killed_wait_for_a_file_is_posted_or_not_and_its_event_answers_once() {
+    needs!("strace");
+    let setup = || {
+        let world = World::stepping("work");
+        std::fs::write(world.work().join("built"), "").expect("a file");
+        world
+    };
+    let wait = ["-w", "docs", "--until-file", "built", "--wait", "60s"];
+    at_every_point(&setup, "ask-post", &wait, |world, when, out| {
+        let folders = ["pending", "answered", "running", "closed"];
+        if folders.iter().all(|folder| world.names(folder).is_empty()) {
+            assert_eq!(out.stdout, "", "{when}: a wait that was told is lost");
+            world.ok("ask-post", &wait);
+        }
+        let watcher = world.start_watcher();
+        until(when, || world.only("closed", "docs.").is_some() && world.names("pending").is_empty() && world.names("running").is_empty());
+        watcher.kill();
+        let round = world.json(world.only("closed", "docs.").expect("awaited"));
+        assert_eq!((&round["answer"]["by"], round.get("late_answers")), (&"event".into(), None), "{when}: {round}");
+    });
+}
+
 fn answered() -> World {
     let world = World::stepping("work");
     world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);

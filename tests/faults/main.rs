@@ -9,6 +9,7 @@ mod agent_growth;
 mod chains_killed;
 mod cleared_environment;
 mod crashes;
+mod event_killed;
 mod file_size_limit;
 mod full_disk;
 mod held_stripe;

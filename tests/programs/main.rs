@@ -25,4 +25,5 @@ mod service;
 mod small_programs;
 mod tree;
 mod umask;
+mod waits;
 mod wrong_words;

@@ -15,4 +15,5 @@ mod operator;
 mod partial;
 mod told;
 mod umask;
+mod until;
 mod watchers;

@@ -10,6 +10,9 @@ use crate::time::{self, Time};
 /// The field `by` of an answer that is the asker's default.
 pub const BY_DEFAULT: &str = "default";
 
+/// The field `by` of an answer that is the event which the question waited for.
+pub const BY_EVENT: &str = "event";
+
 /// The largest answer, in bytes of its text.
 pub const MAX_ANSWER: usize = 4 << 20;
 
@@ -121,10 +124,10 @@ pub struct Answer {
     /// The value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<AnswerValue>,
-    /// Who answered; `default` if the asker's default applied.
+    /// Who answered; `default` if the asker's default applied, `event` if the event came that the asker waited for.
     #[serde(default)]
     pub by: String,
-    /// By which means: `ask-answer`, `inbox`, `hand`, `timer`.
+    /// By which means: `ask-answer`, `inbox`, `hand`, `timer`; of an event, `file` or `time`.
     #[serde(default)]
     pub channel: String,
     /// When it was answered.
@@ -204,6 +207,12 @@ impl Answer {
     /// A UUIDv5 of the outcome, the value and the note, in the namespace of the question's hash. The audit trail names an answer by it.
     pub fn hash(&self, question: &Uuid) -> crate::error::Result<Uuid> {
         Ok(Uuid::new_v5(question, &crate::document::to_json(&(&self.outcome, &self.value, &self.note))?))
+    }
+
+    /// Whether somebody gave this answer: not the asker's default, and not an event.
+    #[must_use]
+    pub fn is_a_persons(&self) -> bool {
+        self.by != BY_DEFAULT && self.by != BY_EVENT
     }
 
     /// Whether this says nothing: a place left open in a file made by hand.

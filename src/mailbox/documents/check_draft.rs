@@ -10,7 +10,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 30] = [
+const FIELDS: [&str; 31] = [
     "schema_version",
     "question",
     "type",
@@ -26,6 +26,7 @@ const FIELDS: [&str; 30] = [
     "expires_at",
     "on_expiry",
     "default",
+    "until",
     "remind_every",
     "priority",
     "session_id",
@@ -60,6 +61,10 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
     }
     for (n, part) in question.parts().iter().enumerate() {
         can_be_chosen(part, &if question.is_batch() { format!("questions[{n}].options") } else { "options".into() })?;
+    }
+    if question.until.is_some() && question.remind_every.is_some() {
+        let fix = "leave it out, or ask a person without until";
+        return Err(Error::invalid("remind_every", "is set, but nobody is asked: an event answers", fix));
     }
     default(question)
 }

@@ -67,6 +67,16 @@ pub fn check(question: &Question) -> Result<()> {
     if question.expires_at.is_none() && matches!(question.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
         return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
     }
+    if let Some(until) = &question.until {
+        until.check()?;
+        if question.is_batch() || !matches!(question.kind, None | Some(Kind::Text)) || !question.options.is_empty() {
+            return Err(Error::invalid(
+                "until",
+                "stands beside options, a type, or several questions, but the answer is an event",
+                "leave them out; a person who ends the wait answers in their own words",
+            ));
+        }
+    }
     if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
         return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
     }
@@ -86,6 +96,15 @@ mod tests {
 
     fn asked(json: &str) -> Question {
         serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_wait_for_an_event_asks_for_nothing_else() {
+        let with = |more: &str| check(&asked(&format!(r#"{{"workflow_id":"w","question":"?","until":{{"file":"/tmp/x"}}{more}}}"#)));
+        assert!(with("").is_ok() && with(r#","type":"text","default":"no""#).is_ok());
+        for more in [r#","options":["a"]"#, r#","type":"number""#, r#","questions":[{"question":"?"}]"#] {
+            assert!(with(more).is_err(), "{more}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`options`] | its options, in both spellings |
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
+//! | [`until`] | its field `until`: an event that answers it |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
 //! | [`tool_call`] | its field `tool_call`: the suspended call of a tool that waits for the answer |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
@@ -30,4 +31,5 @@ pub mod options;
 pub mod question;
 pub mod shell_export;
 pub mod tool_call;
+pub mod until;
 pub mod workflow;

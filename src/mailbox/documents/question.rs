@@ -15,6 +15,7 @@ use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::documents::closing::Closing;
 use crate::mailbox::documents::options::Options;
 use crate::mailbox::documents::tool_call::ToolCall;
+use crate::mailbox::documents::until::Until;
 use crate::time::{Span, Time};
 
 /// The largest question document, in bytes: as it is posted, and as another program may put it into `pending/`.
@@ -147,6 +148,9 @@ pub struct Question {
     /// The answer that applies on expiry, if the asker set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<AnswerValue>,
+    /// The event that answers it: no person is asked, but one may answer first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// How often the user is reminded of it, such as `4h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_every: Option<Span>,
@@ -250,6 +254,7 @@ impl Question {
             expires_at: None,
             on_expiry: None,
             default: None,
+            until: None,
             remind_every: None,
             priority: None,
             session_id: None,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
-use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
+use crate::mailbox::documents::answer::{Answer, BY_EVENT};
 use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
@@ -130,7 +130,7 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<Ques
     };
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");
-    if let Some(first) = first.filter(|a| a.by != BY_DEFAULT) {
+    if let Some(first) = first.filter(|a| a.is_a_persons()) {
         return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
     }
     if let Some(expected) = expect.filter(|e| *e != last.id.question) {
@@ -145,7 +145,11 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<Ques
     }
     // No person had answered when the round ended: this answer is late, not second.
     let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());
-    let ended = if first.is_some() { "answered by the asker's default" } else { ended };
+    let ended = match first {
+        Some(first) if first.by == BY_EVENT => "answered by the event that it waited for",
+        Some(_) => "answered by the asker's default",
+        None => ended,
+    };
     let kept = match late_answer::keep(mailbox, &last, reply) {
         Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
         Err(e) => format!("your answer could not be kept with it: {e}"),

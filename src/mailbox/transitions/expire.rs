@@ -1,4 +1,7 @@
-//! What happens to a question that is still pending at its `expires_at`.
+//! What happens to a pending question without a person: its event comes, or its `expires_at`.
+//!
+//! A question that waits for an event (`until`) is answered by it, `by: "event"`, at whatever time a program finds that it has come, also
+//! after `expires_at`. Otherwise, at `expires_at`:
 //!
 //! | `on_expiry` | effect |
 //! |---|---|
@@ -10,11 +13,12 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::answer::{Answer, AnswerValue, BY_DEFAULT};
+use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
 use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::closing::{Closed, Closing};
-use crate::mailbox::documents::question::OnExpiry;
-use crate::mailbox::layout::{Folder, Mailbox};
+use crate::mailbox::documents::question::{OnExpiry, QuestionDocument};
+use crate::mailbox::documents::until::Until;
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{accept, close, settle};
 use crate::mailbox::{round, timers};
 use crate::time::Time;
@@ -24,8 +28,10 @@ use crate::time::Time;
 pub enum Expiry {
     /// Nothing: the question is not due, or no longer pending.
     Nothing,
-    /// The default cannot apply yet: an earlier answer of the workflow still waits to be claimed.
+    /// It cannot be answered yet: an earlier answer of the workflow still waits to be claimed.
     Later,
+    /// The event became the answer.
+    Came,
     /// The question stays open and is overdue.
     Kept,
     /// The asker's default became the answer.
@@ -34,22 +40,32 @@ pub enum Expiry {
     Cancelled,
 }
 
-/// Applies a question's `on_expiry`, if the question is due.
+/// Answers a question with the event that it waits for. The caller has found that `until` has come.
+pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry> {
+    let lock = mailbox.lock(&round.workflow)?;
+    if pending(mailbox, &lock, round)?.is_none_or(|document| document.typed.until.as_ref() != Some(until)) {
+        return Ok(Expiry::Nothing);
+    }
+    drop(lock);
+    answer(mailbox, round, until.answer(), Expiry::Came)
+}
+
+/// Answers a question that waits for a time which has come; or applies its `on_expiry`, if it is due. If both are, the earlier one counts.
 pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
-    let document = match settle::settled_pending(mailbox, &lock) {
-        Ok(document) => document,
-        Err(e) if e.is_missing_file() => return Ok(Expiry::Nothing),
-        Err(e) => return Err(e),
-    };
+    let Some(document) = pending(mailbox, &lock, round)? else { return Ok(Expiry::Nothing) };
     let due = document.typed.expires_at.filter(|at| *at <= now);
-    let (Some(expires_at), true) = (due, round::of_pending(mailbox, &document.typed)? == *round) else {
-        return Ok(Expiry::Nothing);
-    };
+    if let Some(until @ Until::At(at)) = &document.typed.until
+        && *at <= due.unwrap_or(now)
+    {
+        drop(lock);
+        return answer(mailbox, round, until.answer(), Expiry::Came);
+    }
+    let Some(expires_at) = due else { return Ok(Expiry::Nothing) };
     match (document.typed.on_expiry(), document.typed.default.clone()) {
         (OnExpiry::Default, Some(default)) => {
             drop(lock);
-            apply_default(mailbox, round, default)
+            answer(mailbox, round, Answer::value(default, BY_DEFAULT, "timer"), Expiry::Defaulted)
         }
         (OnExpiry::Cancel, _) => {
             close::pending(mailbox, &lock, document, Closing::now(Closed::Expired, "timer", None))?;
@@ -63,12 +79,22 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
     }
 }
 
-fn apply_default(mailbox: &Mailbox, round: &RoundId, default: AnswerValue) -> Result<Expiry> {
-    match accept::answer(mailbox, &round.workflow, Some(round.question), Answer::value(default, BY_DEFAULT, "timer"), Given::ByAsker) {
-        Ok(_) => Ok(Expiry::Defaulted),
+/// The pending question, if it is this round's.
+fn pending(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId) -> Result<Option<QuestionDocument>> {
+    match settle::settled_pending(mailbox, lock) {
+        Ok(document) => Ok((round::of_pending(mailbox, &document.typed)? == *round).then_some(document)),
+        Err(e) if e.is_missing_file() => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn answer(mailbox: &Mailbox, round: &RoundId, reply: Answer, done: Expiry) -> Result<Expiry> {
+    match accept::answer_pending(mailbox, &round.workflow, Some(round.question), Given::ByAsker, |_| Ok(reply)) {
+        Ok(Some(_)) => Ok(done),
+        // A person was first.
+        Ok(None) => Ok(Expiry::Nothing),
         Err(Error::Conflict { .. }) if disk::exists(mailbox.document(Folder::Pending, &round.workflow)) => Ok(Expiry::Later),
-        // A person answered first.
-        Err(Error::Conflict { .. } | Error::NotFound { .. }) => Ok(Expiry::Nothing),
+        Err(Error::Conflict { .. }) => Ok(Expiry::Nothing),
         Err(e) => Err(e),
     }
 }

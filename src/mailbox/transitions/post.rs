@@ -181,7 +181,9 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
 
 /// Whether two questions are the same to the person who reads them and to the agent that resumes.
 fn same(a: &Question, b: &Question) -> bool {
-    let content =
-        |q: &Question| (q.question.clone(), q.kind, q.options.clone(), q.questions.clone(), q.checkpoint.clone(), q.context.clone());
+    let content = |q: &Question| {
+        let asked = (q.question.clone(), q.kind, q.options.clone(), q.questions.clone());
+        (asked, q.checkpoint.clone(), q.context.clone(), q.until.clone())
+    };
     content(a) == content(b)
 }

@@ -7,9 +7,12 @@ use crate::disk::file_events::FolderWatch;
 use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox};
+use crate::mailbox::documents::until::Until;
+use crate::mailbox::transitions::expire;
+use crate::mailbox::{Folder, Mailbox, event, read_question};
 use crate::run::attempt::record;
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
+use crate::time;
 
 /// The sleep between two looks if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -48,8 +51,26 @@ impl Waiter {
     pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled.
-        let folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
+        let mut folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
+        let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.until);
+        let mut has_looked = false;
         loop {
+            // No watcher is needed for what can be seen from here. The answer then lies in the folder.
+            match until.as_ref().map(|until| (until, event::has_come_if_told(until))) {
+                Some((until, Some(true))) => {
+                    // The answer, this one or an earlier one, is found below.
+                    let _ = expire::come(mailbox, round, until)?;
+                }
+                Some((Until::File(path), Some(false))) if !has_looked => {
+                    has_looked = true;
+                    // The folder may be missing. Then the file is looked for now and then.
+                    let _ = folder_watch.as_mut().zip(path.parent()).map(|(watch, folder)| watch.add(folder));
+                    continue;
+                }
+                // The filesystem does not answer: a person may.
+                Some((_, None)) => until = None,
+                _ => {}
+            }
             if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
                 match claim::claim(mailbox, &round.workflow, By::Inline)? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
@@ -64,6 +85,10 @@ impl Waiter {
             if left.is_zero() {
                 return Ok(None);
             }
+            let left = match &until {
+                Some(Until::At(at)) => (*at - time::now()).to_std().ok().filter(|wait| !wait.is_zero()).map_or(left, |wait| left.min(wait)),
+                _ => left,
+            };
             match &folder_watch {
                 Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
                 None => std::thread::sleep(left.min(POLL_EVERY)),

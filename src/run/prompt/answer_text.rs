@@ -2,7 +2,7 @@
 
 use crate::disk;
 use crate::error::Result;
-use crate::mailbox::documents::answer::{BY_DEFAULT, Outcome};
+use crate::mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
 use crate::mailbox::documents::match_option;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::attempt::record::Run;
@@ -17,6 +17,15 @@ pub const INLINE_ANSWER: usize = 512 << 10;
 pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
+    if let Some(until) = question.until.as_ref().filter(|_| answer.by == BY_EVENT) {
+        return Ok(format!("What it waited for has come: {}. No person answered or decided anything.{note}", until.has_come()));
+    }
+    let is_wait = question.until.is_some();
+    if is_wait && outcome == Outcome::Declined {
+        return Ok(format!(
+            "A person has ended this wait before what it waited for came. Do not wait for it again: go on without it, or end your turn and say what is missing.{note}"
+        ));
+    }
     let (Outcome::Answered, Some(value)) = (outcome, value) else {
         return Ok(format!(
             "The user declined to answer. Do not guess an answer: go on without it, or end your turn and say what is missing.{note}"
@@ -34,7 +43,12 @@ pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, 
         ));
     }
     let by_default = answer.by == BY_DEFAULT;
-    let source = if by_default { "Nobody answered in time, so the default that was set applies" } else { "User chose" };
+    let source = match (by_default, is_wait) {
+        (true, true) => "What it waited for has not come in time, so the default that was set applies",
+        (true, false) => "Nobody answered in time, so the default that was set applies",
+        (false, true) => "What it waited for has not come, but the user answered",
+        (false, false) => "User chose",
+    };
     let own_words = if by_default { Vec::new() } else { match_option::in_own_words(question, value) };
     Ok(match value {
         AnswerValue::Batch(map) => {

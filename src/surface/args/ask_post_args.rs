@@ -10,6 +10,7 @@ use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::{Kind, OnExpiry};
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::value_parsers;
+use crate::time::Time;
 
 const EXAMPLES: &str = "Examples:
   Save your state, ask, and exit:
@@ -28,6 +29,10 @@ const EXAMPLES: &str = "Examples:
   Wait up to five minutes for the answer, and print it:
   $ ask-post 'Which port?' -w web -t number --wait 5m
 
+  Wait for a file, or until a time, and for no person:
+  $ ask-post -w build --until-file out/built --timeout 2h
+  $ ask-post 'Look at the deployment again' -w deploy --until 30m
+
 In a script (Claude Code refuses `$(…)` and `jq` into a pipe by default):
   $ port=$(ask-post 'Which port?' -w web -t number --wait 5m)
   $ jq -s . questions/*.json | ask-post --batch --file -";
@@ -42,9 +47,10 @@ In a script (Claude Code refuses `$(…)` and `jq` into a pipe by default):
 /// conflict (exit status 4), unless --supersede is given.
 #[derive(Debug, Parser)]
 #[command(name = "ask-post", version, max_term_width = 100, after_help = EXIT_CODES, after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat())]
-#[command(group = ArgGroup::new("content").required(true).args(["question", "file"]))]
+#[command(group = ArgGroup::new("content").required(true).multiple(true).args(["question", "file", "until_file", "until"]))]
 pub struct AskPost {
     /// The question, for a person; `-` reads it from standard input
+    #[arg(conflicts_with = "file")]
     pub question: Option<String>,
 
     /// The workflow that asks [default: $WORKFLOW_ID, else $ASKBOX_WORKFLOW_ID, else a new id]
@@ -83,6 +89,18 @@ pub struct AskPost {
     #[arg(long, value_name = "WHAT", requires = "timeout")]
     pub on_expiry: Option<OnExpiry>,
 
+    /// Wait for this file instead of a person: once it is there, it is the answer
+    ///
+    /// The path may lead anywhere; a folder counts as well. Nothing of its content is read: write the file under another name and rename it
+    /// when it is complete. A person may still answer, decline or cancel. When --timeout is over, the agent is told that the file did not
+    /// come, unless --default or --on-expiry says otherwise. QUESTION may say what the wait is for.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["option", "kind", "no_free_text", "remind_every"])]
+    pub until_file: Option<PathBuf>,
+
+    /// Wait until this time instead of for a person, such as 2h or 2026-11-23T18:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment, conflicts_with_all = ["until_file", "option", "kind", "no_free_text", "remind_every"])]
+    pub until: Option<Time>,
+
     /// How often to remind the person, such as 4h
     #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub remind_every: Option<Duration>,
@@ -120,6 +138,7 @@ pub struct AskPost {
     /// in order. The exit status is that of the first failure.
     #[arg(long, requires = "file", conflicts_with_all = [
         "question", "workflow", "checkpoint", "timeout", "default", "on_expiry", "remind_every", "priority", "context", "wait",
+        "until", "until_file",
     ])]
     pub batch: bool,
 

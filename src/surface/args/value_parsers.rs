@@ -11,11 +11,25 @@ use crate::error::{Error, Result};
 use crate::id::QuestionId;
 use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::{Kind, OnExpiry};
-use crate::{text, time};
+use crate::text;
+use crate::time::{self, Time};
 
 /// A duration such as `90s`, `2h` or `3d`.
 pub fn duration(text: &str) -> Result<Duration> {
     time::parse_duration(text, "").map_err(as_usage)
+}
+
+/// A time: RFC 3339, or a duration from now.
+pub fn moment(text: &str) -> Result<Time> {
+    if let Some(at) = time::parse_rfc3339(text.trim()) {
+        return Ok(at);
+    }
+    let wrong = || {
+        let problem = format!("`{}` is not a time", text::excerpt(text, 40));
+        Error::usage(problem, "write a duration such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z or 2026-11-23T18:00:00+01:00")
+    };
+    let after = time::parse_duration(text, "").map_err(|_| wrong())?;
+    chrono::TimeDelta::from_std(after).ok().and_then(|after| time::now().checked_add_signed(after)).ok_or_else(wrong)
 }
 
 /// The id of a round.

@@ -77,7 +77,7 @@ fn in_json(pending: &Pending) -> Result<String> {
         Ok(d) => json!({
             "workflow_id": pending.workflow, "question_id": d.typed.question_id, "title": d.typed.title(), "asked_by": d.typed.asked_by,
             "timestamp": d.typed.timestamp, "priority": d.typed.priority.unwrap_or(0), "expires_at": d.typed.expires_at,
-            "overdue": question_text::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
+            "until": d.typed.until, "overdue": question_text::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
         }),
         Err(e) => json!({"workflow_id": pending.workflow, "error": program::message(e)}),
     })

@@ -28,19 +28,24 @@ pub fn age(question: &Question) -> String {
     question.asked_at().map_or_else(|| "-".into(), |at| time::human(time::since(at)))
 }
 
-/// Whether the question's timeout is over.
+/// Whether the question's timeout is over, and a person is late.
 #[must_use]
 pub fn is_overdue(question: &Question, now: Time) -> bool {
-    question.expires_at.is_some_and(|at| at <= now)
+    question.until.is_none() && question.expires_at.is_some_and(|at| at <= now)
 }
 
-/// One line: the title, with marks for overdue, priority and several questions.
+/// One line: the title, with marks for overdue, priority and several questions, and for a wait that is not for a person.
 #[must_use]
 pub fn headline(question: &Question) -> String {
+    let wait = question
+        .until
+        .as_ref()
+        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.expires_at), 200)));
+    let wait = wait.unwrap_or_default();
     let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
     let priority = question.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
     let many = if question.is_batch() { format!("({} questions) ", question.questions.len()) } else { String::new() };
-    format!("{overdue}{priority}{many}{}", excerpt(&question.title(), 100))
+    format!("{wait}{overdue}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
 /// The kind of answer, in words.
@@ -90,6 +95,10 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
+    if let Some(until) = &question.until {
+        let words = one_line(&until.words());
+        let _ = writeln!(out, "  {words}, not for you: that answers it, and you may answer first");
+    }
     if let Some(at) = question.expires_at {
         let then = match (question.on_expiry(), &question.default) {
             (crate::mailbox::documents::question::OnExpiry::Default, Some(default)) => {
@@ -98,7 +107,11 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
             (crate::mailbox::documents::question::OnExpiry::Cancel, _) => "then it is cancelled".into(),
             _ => "then it stays open".into(),
         };
-        let word = if is_overdue(question, time::now()) { "overdue since" } else { "until" };
+        let word = match at <= time::now() {
+            true if question.until.is_some() => "in vain since",
+            true => "overdue since",
+            false => "until",
+        };
         let _ = writeln!(out, "  {word} {}, {then}", fitted::moment(at));
     }
     if let Some(parent) = &question.parent {
@@ -177,6 +190,7 @@ pub fn state(found: &Round) -> String {
             let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
             format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
         }
+        (None, Folder::Pending) if found.document.typed.until.is_some() => "waiting for its event".into(),
         (None, Folder::Pending) => "waiting for an answer".into(),
         (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
         (None, Folder::Running) => "answered; a run has claimed it".into(),

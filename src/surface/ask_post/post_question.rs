@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::MAX_QUESTION;
+use crate::mailbox::documents::until::Until;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
@@ -89,6 +90,12 @@ fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
         let absolute = std::path::absolute(path).map_err(|_| Error::usage("-c: the path is empty", "name a checkpoint file"))?;
         question.checkpoint = Some(absolute);
     }
+    if let Some(file) = &args.until_file {
+        let absolute = std::path::absolute(file).ok().filter(|path| path.to_str().is_some());
+        let wrong = || Error::usage("--until-file: the path is empty or not UTF-8", "name a file");
+        question.until = Some(Until::File(absolute.ok_or_else(wrong)?));
+    }
+    question.until = args.until.map(Until::At).or(question.until.take());
     if let Some(timeout) = args.timeout {
         question.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
     }

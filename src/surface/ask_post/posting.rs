@@ -9,7 +9,7 @@ use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument};
+use crate::mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument};
 use crate::surface::program;
 
 /// The most bytes of an array of questions.
@@ -67,8 +67,9 @@ pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
     }
 }
 
-/// Fills in what the environment says about the asker, where the question does not.
+/// Fills in what the environment says about the asker, and what a wait for an event needs, where the question does not say it.
 pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
+    complete_wait(question);
     let absent = |value: &Option<PathBuf>| value.is_none();
     if question.session_id.is_none() {
         let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));
@@ -99,6 +100,17 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
             }
             Ok(())
         }
+    }
+}
+
+/// A wait needs no text. Whoever sets a time limit wants to go on after it, so the agent is told then that it waited in vain.
+fn complete_wait(question: &mut Question) {
+    let Some(until) = &question.until else { return };
+    if question.question.is_empty() && !question.is_batch() {
+        question.question = until.words();
+    }
+    if question.expires_at.is_some() && question.on_expiry.is_none() && question.default.is_none() {
+        question.default = Some(AnswerValue::Text(until.in_vain()));
     }
 }
 

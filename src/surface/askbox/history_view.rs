@@ -2,7 +2,7 @@
 
 use crate::chain::forest;
 use crate::error::Result;
-use crate::mailbox::documents::answer::{BY_DEFAULT, Outcome};
+use crate::mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
 use crate::mailbox::{AnswerValue, past_rounds};
 use crate::run::attempt::record::Claimant;
 use crate::run::view::history::{self, About, GivenAnswer, HistoryEntry};
@@ -104,9 +104,10 @@ fn answer(given: &GivenAnswer, columns: Option<usize>) -> Vec<String> {
     let at = given.at.map_or_else(String::new, |at| format!(", {}", moment(at, columns)));
     let or = |text: &str, other: &str| if text.is_empty() { other.to_owned() } else { text::one_line(text) };
     let through = or(&given.channel, "another program");
-    let who = match (given.outcome, given.by == BY_DEFAULT) {
+    let who = match (given.outcome, given.by.as_str()) {
         (Outcome::Declined, _) => format!("declined by {} through {through}{at}", or(&given.by, "somebody")),
-        (_, true) => format!("the asker's default, because nobody answered in time{at}"),
+        (_, BY_EVENT) => format!("the event that it waited for{at}"),
+        (_, BY_DEFAULT) => format!("the asker's default, because nobody answered in time{at}"),
         _ => format!("by {} through {through}{at}", or(&given.by, "somebody")),
     };
     let value = given.value.iter().flat_map(|value| match value {

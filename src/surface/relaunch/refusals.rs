@@ -13,6 +13,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
         Err(e) => return e,
     };
     match refusal {
+        Refusal::NothingAnswered if now.state == Standing::Waiting => Error::Waiting {
+            message: format!("{workflow} still waits ({})", now.why.unwrap_or_default()),
+            hint: format!("end the wait yourself: ask-answer {workflow} ANSWER"),
+        },
         Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => Error::Waiting {
             message: format!("{workflow} still waits for its answer"),
             hint: format!("answer it: ask-answer {workflow} ANSWER"),

@@ -11,43 +11,68 @@ use crate::time;
 use crate::watch::report::notifier::News;
 use crate::watch::watcher::{RETRY_AFTER, Watcher, pause_after};
 
+/// Whether a timer is still needed once it was handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Over,
+    GoesOn,
+}
+
 impl Watcher<'_> {
     /// Handles every timer whose date has come, and removes its file.
     pub(in crate::watch) fn handle_due_dates(&mut self) {
         while self.timers.first().is_some_and(|t| t.at <= time::now()) {
             let Some(timer) = self.timers.pop_first() else { break };
             let done = match timer.due {
-                Due::Expire => self.expire(&timer),
-                Due::Remind => self.remind(&timer),
+                Due::Expire => self.expire_after_look(&timer),
+                Due::Until => self.look_for_event(&timer),
+                Due::Remind => self.remind(&timer).map(|()| After::Over),
                 Due::Retry => {
                     if !self.live.contains(&timer.round) {
                         self.recover(&timer.round);
                     }
-                    Ok(())
+                    Ok(After::Over)
                 }
             };
-            if let Err(e) = done.and_then(|()| timer.disarm(&self.mailbox)) {
-                self.try_again(timer, pause_after(&e));
-            }
+            self.end_timer(timer, done);
         }
     }
 
-    fn try_again(&mut self, timer: Timer, pause: Duration) {
+    /// Removes the file of a timer that is over. One that could not be handled is tried again.
+    pub(super) fn end_timer(&mut self, timer: Timer, done: Result<After>) {
+        let ended = match done {
+            Ok(After::GoesOn) => Ok(()),
+            Ok(After::Over) => timer.disarm(&self.mailbox),
+            Err(e) => Err(e),
+        };
+        if let Err(e) = ended {
+            self.try_again(timer, pause_after(&e));
+        }
+    }
+
+    pub(super) fn try_again(&mut self, timer: Timer, pause: Duration) {
         self.timers.insert(Timer { at: time::now() + pause, ..timer });
     }
 
-    fn expire(&mut self, timer: &Timer) -> Result<()> {
+    /// Applies the date of a question.
+    pub(super) fn expire(&mut self, timer: &Timer) -> Result<After> {
         let expiry = expire::expire(&self.mailbox, &timer.round, time::now())?;
+        Ok(self.note(timer, expiry))
+    }
+
+    /// Says what became of a question whose timer is due.
+    pub(super) fn note(&mut self, timer: &Timer, expiry: Expiry) -> After {
         let event = match expiry {
             Expiry::Nothing => {
                 // The workflow may have another question by now, or the question another date.
                 self.read_question(timer.round.workflow.file_name().as_ref(), true);
-                return Ok(());
+                return After::Over;
             }
             Expiry::Later => {
                 self.try_again(timer.clone(), RETRY_AFTER);
-                return Ok(());
+                return After::GoesOn;
             }
+            Expiry::Came => "came",
             Expiry::Kept => "overdue",
             Expiry::Defaulted => "default",
             Expiry::Cancelled => "expired",
@@ -56,7 +81,7 @@ impl Watcher<'_> {
         if expiry == Expiry::Kept {
             self.notifier.tell(News::Overdue, &timer.round);
         }
-        Ok(())
+        After::Over
     }
 
     fn remind(&mut self, timer: &Timer) -> Result<()> {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::mailbox::timers::Timer;
+use crate::mailbox::timers::{Due, Timer};
 use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
@@ -69,6 +69,7 @@ impl Watcher<'_> {
     fn look_at_folders(&mut self, first: bool, thorough: bool) -> Result<()> {
         // Timers come first: the steps below add to them.
         self.timers = list::names(&self.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
+        self.awaited_files.keep_only(&self.timers.iter().filter(|t| t.due == Due::Until).map(|t| &t.round).collect());
         for round in list::round_names(&self.mailbox, Folder::Running) {
             if !self.live.contains(&round) {
                 self.recover(&round);

@@ -11,7 +11,7 @@ use crate::config::Notify;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::log;
-use crate::mailbox::{Folder, Mailbox, list, read_question, round};
+use crate::mailbox::{Folder, Mailbox, list, read_question, round, timers};
 use crate::text;
 use crate::watch::messages::WatchMessage;
 use crate::watch::report::notification::{self, Notification};
@@ -133,13 +133,13 @@ impl Notifier {
         notification::start(&self.config, notification, move || drop(sender.send(WatchMessage::NotifierEnded))).map(|()| true)
     }
 
-    /// `None` if the question was answered meanwhile.
+    /// `None` if the question was answered meanwhile, or waits for no person.
     fn of_one(&self, news: News, round: &RoundId) -> Result<Option<Notification>> {
         let document = match read_question::pending(&self.mailbox, &round.workflow) {
             Err(e) if e.is_missing_file() => return Ok(None),
             other => other?,
         };
-        if round::of_pending(&self.mailbox, &document.typed)? != *round {
+        if document.typed.until.is_some() || round::of_pending(&self.mailbox, &document.typed)? != *round {
             return Ok(None);
         }
         Ok(Some(Notification {
@@ -152,7 +152,8 @@ impl Notifier {
 
     /// `None` if every question was answered meanwhile.
     fn of_several(&self, count: usize) -> Result<Option<Notification>> {
-        let waiting = list::workflows(&self.mailbox, Folder::Pending)?.len();
+        let events = timers::waiting_for_events(&self.mailbox)?;
+        let waiting = list::workflows(&self.mailbox, Folder::Pending)?.iter().filter(|w| !events.contains(w)).count();
         if waiting == 0 {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::disk;
 use crate::error::Result;
 use crate::mailbox::quarantine::quarantined_round;
-use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::mailbox::{Folder, Mailbox, list, presence, timers};
 use crate::run::money::costs;
 use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
@@ -23,7 +23,7 @@ use crate::watch::breaker::state_machine::{Permit, Settings, State};
 pub struct Summary {
     /// The number of open rounds in each state; every state has an entry.
     pub rounds: BTreeMap<&'static str, u64>,
-    /// When the oldest pending question was asked.
+    /// When the oldest question was asked that waits for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending_at: Option<Time>,
     /// How long that question has been waiting, in seconds.
@@ -82,8 +82,9 @@ impl QueueState {
 }
 
 /// The states of open rounds.
-const STATES: [Standing; 9] = [
+const STATES: [Standing; 10] = [
     Standing::Pending,
+    Standing::Waiting,
     Standing::Answered,
     Standing::Queued,
     Standing::Running,
@@ -114,7 +115,9 @@ pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
 pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
     let mut rounds: BTreeMap<&'static str, u64> = STATES.iter().map(|s| (s.word(), 0)).collect();
     let mut add = |standing: Standing, n: usize| *rounds.entry(standing.word()).or_default() += n as u64;
-    let pending = list::workflows(mailbox, Folder::Pending)?;
+    let events = timers::waiting_for_events(mailbox)?;
+    let (waiting, pending): (Vec<_>, Vec<_>) = list::workflows(mailbox, Folder::Pending)?.into_iter().partition(|w| events.contains(w));
+    add(Standing::Waiting, waiting.len());
     add(Standing::Pending, pending.len());
     add(Standing::Answered, list::workflows(mailbox, Folder::Answered)?.len());
     for folder in [Folder::Running, Folder::Parked] {

@@ -184,6 +184,7 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
     };
     let answered_at = question.answer.as_ref().and_then(|a| a.at);
     let (state, since) = match folder {
+        Folder::Pending if question.until.is_some() => (Standing::Waiting, question.asked_at()),
         Folder::Pending if question.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.expires_at),
         Folder::Pending => (Standing::Pending, question.asked_at()),
         Folder::Answered => (Standing::Answered, answered_at),
@@ -194,6 +195,7 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         ),
         _ => running(mailbox, round, run.as_ref())?,
     };
+    let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
     let live = match (&run, state) {
         (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
         _ => None,
@@ -207,7 +209,11 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         attempt: run.as_ref().map(|r| r.attempt),
         session_id: run.as_ref().map(|r| r.session_id),
         retry_at: run.as_ref().and_then(|r| r.retry_at),
-        why: run.as_ref().and_then(|r| r.why.clone()).or_else(|| question.closed.as_ref().and_then(|c| c.why.clone())),
+        why: run
+            .as_ref()
+            .and_then(|r| r.why.clone())
+            .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
+            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),
         todo: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.todo.clone()).filter(|t| !t.is_empty()),
         cost_usd: match &run {

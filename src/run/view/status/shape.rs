@@ -21,6 +21,8 @@ pub enum Standing {
     Pending,
     /// The question has expired without an answer, and the asker wanted it kept.
     Overdue,
+    /// The question waits for an event, not for a person.
+    Waiting,
     /// Answered; not claimed yet.
     Answered,
     /// Its run is live.
@@ -68,6 +70,7 @@ impl Standing {
         match self {
             Self::Pending => "pending",
             Self::Overdue => "overdue",
+            Self::Waiting => "waiting",
             Self::Answered => "answered",
             Self::Running => "running",
             Self::Retrying => "retrying",

@@ -39,19 +39,21 @@ pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
     }
     let mut cursor = 0;
     loop {
-        let (pending, cells): (Vec<WorkflowId>, Vec<[String; 4]>) =
-            list::pending(mailbox, |p| (p.workflow.clone(), cells(&p)))?.into_iter().unzip();
+        let found = list::pending(mailbox, |p| (waits(&p), (p.workflow.clone(), cells(&p))))?;
+        let waiting = found.iter().filter(|(waits, _)| *waits).count();
+        let (pending, cells): (Vec<WorkflowId>, Vec<[String; 4]>) = found.into_iter().map(|(_, row)| row).unzip();
         // The prompt takes the place of the table's head.
         let lines = columns::table(["", "", "", ""], &cells);
         let mut rows: Vec<_> =
             pending.iter().zip(lines.lines().skip(1)).map(|(workflow, line)| item(line, Row::Question(workflow.clone()))).collect();
         rows.push(item("Refresh", Row::Refresh));
         rows.push(item("Quit", Row::Quit));
-        let title = match pending.len() {
+        let title = match pending.len() - waiting {
             0 => "No question is pending".to_owned(),
             1 => "1 question is pending".to_owned(),
             n => format!("{n} questions are pending"),
         };
+        let title = if waiting == 0 { title } else { format!("{title} ({waiting} not for you)") };
         let last = rows.len() - 1;
         let chosen = Select::new(&title, rows)
             .with_page_size(MENU_ROWS)
@@ -80,6 +82,11 @@ pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
             Err(e) => return Err(terminal_failed(&e)),
         }
     }
+}
+
+/// Whether it waits for an event, not for a person.
+fn waits(pending: &list::Pending) -> bool {
+    pending.document.as_ref().is_ok_and(|document| document.typed.until.is_some())
 }
 
 fn cells(pending: &list::Pending) -> [String; 4] {

@@ -47,6 +47,11 @@ pub(super) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &Workf
 fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path) {
     let title = text::excerpt(&question.title(), 60);
     let answer = checkup.command(&format!("ask-answer show {id}"));
+    // The file is not looked for: its filesystem may not answer.
+    if let Some(until) = question.until.as_ref().filter(|_| !checkup.watcher) {
+        let said = format!("{}, but no watcher is running to see it: {title}", until.words());
+        return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
+    }
     if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
         let since = time::human(time::since(at));
         match question.on_expiry() {
