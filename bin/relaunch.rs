@@ -59,9 +59,9 @@ fn run(args: Args) -> Result<u8> {
         Command::Events { id: workflow, follow, since, partial } => {
             logs::print(&open()?, &id(&workflow)?, follow, since, if partial { As::JsonWithPartialText } else { As::Json })
         }
-        Command::Run { file, workflow, stream } => {
+        Command::Run { file, prompt, workflow, stream } => {
             let workflow = optional_id(workflow)?;
-            run_now::run_file(&common.open_or_create()?, &file, workflow, json || stream)
+            run_now::run_prompt(&common.open_or_create()?, file.as_deref(), prompt, workflow, json || stream)
         }
         Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
             let workflow = optional_id(workflow)?;

@@ -20,8 +20,17 @@ use crate::time;
 
 /// Writes every event of this process to standard error from now on.
 pub fn to_stderr(format: LogFormat) {
+    set(format, Level::INFO);
+}
+
+/// Writes warnings and errors of this process to standard error from now on.
+pub fn warnings_to_stderr(format: LogFormat) {
+    set(format, Level::WARN);
+}
+
+fn set(format: LogFormat, level: Level) {
     // If a program has set a subscriber already, that one stays.
-    let _ = tracing::subscriber::set_global_default(StderrLog { format, stderr: Mutex::default() });
+    let _ = tracing::subscriber::set_global_default(StderrLog { format, level, stderr: Mutex::default() });
 }
 
 /// Logs an error with its hint.
@@ -32,6 +41,7 @@ pub fn error(error: &Error) {
 #[derive(Debug)]
 struct StderrLog {
     format: LogFormat,
+    level: Level,
     stderr: Mutex<PatientStderr>,
 }
 
@@ -47,7 +57,7 @@ impl StderrLog {
 
 impl Subscriber for StderrLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::INFO && metadata.is_event()
+        *metadata.level() <= self.level && metadata.is_event()
     }
 
     fn event(&self, event: &Event<'_>) {

@@ -19,7 +19,6 @@
 //! | [`in_turn`] | the await of a parent that waits in its own turn |
 //! | [`progress`] | wait until a workflow ends, asks, or the time is over |
 //! | [`resume`] | look for a workflow's result |
-//! | [`drive`] | start every run of one tree that can start |
 //! | [`outcome`] | whether a workflow has ended, and how |
 //! | [`wake`] | tell parents that their children have ended |
 //! | [`whole_tree`] | cancel or stop a whole tree |
@@ -29,8 +28,6 @@ pub mod whole_tree;
 
 #[cfg(feature = "relaunch")]
 pub mod bounds;
-#[cfg(feature = "relaunch")]
-pub mod drive;
 #[cfg(feature = "relaunch")]
 pub mod forest;
 #[cfg(feature = "relaunch")]

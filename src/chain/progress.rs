@@ -25,8 +25,8 @@ pub enum Progress {
     StillWorking,
 }
 
-/// Waits until a workflow has ended or asks, or the deadline passes. Calls `before_look` before each look.
-pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_look: impl Fn() -> Result<()>) -> Result<Progress> {
+/// Waits until a workflow has ended or asks, or the deadline passes. This only looks: a watcher, or a command's tree driver, launches.
+pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Option<Instant>) -> Result<Progress> {
     let mut folder_watch = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
     for folder in [Folder::Pending, Folder::Answered, Folder::Closed, Folder::Parked, Folder::Awaits] {
         if let Some(folder_watch) = &mut folder_watch {
@@ -34,13 +34,12 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, before_
         }
     }
     loop {
-        before_look()?;
         match outcome::tree_state(mailbox, workflow)? {
             TreeState::Ended(ended) => return Ok(Progress::Ended(ended)),
             TreeState::Asking => return Ok(Progress::Asking),
             TreeState::Working => {}
         }
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = deadline.map_or(RECHECK_EVERY, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return Ok(Progress::StillWorking);
         }

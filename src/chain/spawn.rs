@@ -7,10 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::chain::bounds;
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
-use crate::chain::{bounds, drive};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -19,6 +19,7 @@ use crate::mailbox::{Mailbox, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
+use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::detach;
 use crate::run::task::{self, Task};
 use crate::time;
@@ -75,7 +76,7 @@ pub struct Spawned<'a> {
 impl Spawned<'_> {
     /// Waits until the child ends, asks, or the time is over.
     pub fn wait(&self, deadline: Instant) -> Result<Progress> {
-        progress::wait(self.mailbox, &self.child, deadline, || Ok(()))
+        progress::wait(self.mailbox, &self.child, Some(deadline))
     }
 
     /// Gives the parent its child's end through `print`; see [`InTurn::tell`].
@@ -124,7 +125,7 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
     let child = task.workflow.clone();
     let mut start_failed = None;
     if begun {
-        drive::take_up(mailbox, config, &child)?;
+        take_up(mailbox, config, &child)?;
     } else {
         let run = task::begin(mailbox, config, task).inspect_err(|_| {
             if let Some(wait) = &wait {
@@ -134,6 +135,15 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
         start_failed = detach::start(mailbox, &run).err();
     }
     Ok(Spawned { child, start_failed, mailbox, wait })
+}
+
+/// Starts a supervisor for a child whose spawn died before it did.
+fn take_up(mailbox: &Mailbox, config: &Config, child: &WorkflowId) -> Result<()> {
+    let Some(round) = outcome::claimed_round(mailbox, child) else { return Ok(()) };
+    match recovery::recover(mailbox, config, &round)? {
+        Recovered::Launch(run) | Recovered::Claimed(run) => detach::start(mailbox, &run),
+        _ => Ok(()),
+    }
 }
 
 impl Instructions {

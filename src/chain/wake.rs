@@ -23,11 +23,19 @@ use crate::time;
 
 /// Something happened to a workflow. If it has ended, this notes that in its parents' awaits and wakes every parent that can be
 /// woken. The workflow itself is woken if its own children have ended. Calls `woken` with each attempt to launch. A parent whose lock
-/// another process keeps holds up no other one; the error comes at the end.
-pub fn after_change(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, mut woken: impl FnMut(Run)) -> Result<()> {
+/// another process keeps holds up no other one; the error comes at the end. A parent that the caller does not serve is not woken: its
+/// await says that the child has ended.
+pub fn after_change(
+    mailbox: &Mailbox,
+    config: &Config,
+    workflow: &WorkflowId,
+    serves: impl Fn(&WorkflowId) -> bool,
+    mut woken: impl FnMut(Run),
+) -> Result<()> {
     let mut result = Ok(());
     for parent in awaits::of_child(mailbox, workflow)? {
-        match note_end(mailbox, &parent, workflow).and_then(|()| wake(mailbox, config, &parent)) {
+        let noted = note_end(mailbox, &parent, workflow);
+        match noted.and_then(|()| if serves(&parent) { wake(mailbox, config, &parent) } else { Ok(None) }) {
             Ok(run) => run.into_iter().for_each(&mut woken),
             Err(e) => result = result.and(Err(e)),
         }

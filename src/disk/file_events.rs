@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
@@ -80,17 +80,36 @@ pub struct FolderWatch {
     hints: Hints,
     folders: Vec<PathBuf>,
     changes: Receiver<()>,
+    changed: SyncSender<()>,
+}
+
+/// Ends the current or the next wait of a [`FolderWatch`], from any thread.
+#[derive(Debug, Clone)]
+pub struct Waker(SyncSender<()>);
+
+impl Waker {
+    /// Ends the wait.
+    pub fn wake(&self) {
+        let _ = self.0.try_send(());
+    }
 }
 
 impl FolderWatch {
     /// Watches `folder`.
     pub fn new(folder: &Path) -> Result<Self> {
         let (sender, changes) = mpsc::sync_channel(1);
+        let changed = sender.clone();
         let mut hints = Hints::new(move |_| {
             let _ = sender.try_send(());
         })?;
         hints.watch(folder)?;
-        Ok(Self { hints, folders: vec![folder.to_path_buf()], changes })
+        Ok(Self { hints, folders: vec![folder.to_path_buf()], changes, changed })
+    }
+
+    /// What ends a wait without a change.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(self.changed.clone())
     }
 
     /// Watches this folder as well.

@@ -38,6 +38,20 @@ pub fn root(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<WorkflowId> {
     Ok(ancestors(mailbox, workflow)?.pop().unwrap_or_else(|| workflow.clone()))
 }
 
+/// Whether a workflow is `root`, or its line of parents leads there.
+#[must_use]
+pub fn is_at_or_below(mailbox: &Mailbox, root: &WorkflowId, workflow: &WorkflowId) -> bool {
+    let (mut seen, mut at) = (HashSet::new(), workflow.clone());
+    while at != *root {
+        let Some(parent) = kin(mailbox, &at).parent else { return false };
+        if seen.len() >= LONGEST || !seen.insert(at) {
+            return false;
+        }
+        at = parent;
+    }
+    true
+}
+
 /// What a workflow's own documents say of its place among the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kin {

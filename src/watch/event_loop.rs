@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::file_events::Hint;
 use crate::error::Result;
+use crate::mailbox::presence;
 use crate::time;
 use crate::watch::availability;
 use crate::watch::messages::{Left, WatchMessage};
@@ -14,14 +15,18 @@ use crate::watch::watcher::Watcher;
 impl Watcher<'_> {
     /// Watches until a message says stop or the mailbox is gone. Calls `ready` once, after the first look at everything.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
-        self.complete_interrupted_posts();
+        if self.scope.is_service() {
+            self.complete_interrupted_posts();
+        }
         self.gate.count_recent_failures();
         self.look_at_everything(true, false);
         self.launch();
         self.mark_notified();
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
-        self.remove_left_over_files();
+        if self.scope.is_service() {
+            self.remove_left_over_files();
+        }
         let messages = self.messages;
         loop {
             let wait = if self.sweep.is_empty() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
@@ -47,6 +52,9 @@ impl Watcher<'_> {
             self.handle_due_dates();
             self.wake_parents_of_changed();
             if Instant::now() >= self.next_look_around {
+                if !self.scope.is_service() && presence::anybody(&self.mailbox)? {
+                    return Ok(Left::ToService);
+                }
                 self.look_at_everything(false, self.poll);
             }
             self.launch();

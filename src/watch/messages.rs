@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::timers::Timer;
 use crate::run::recovery::Recovered;
+use crate::watch::scope::Scope;
 
 /// What wakes a watcher.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub fn channel() -> (Sender<WatchMessage>, Receiver<WatchMessage>) {
 pub struct Options {
     /// Look at every file this often, instead of waiting for file events.
     pub poll: Option<Duration>,
+    /// Which workflows to serve.
+    pub scope: Scope,
 }
 
 /// Why a watcher stopped.
@@ -48,4 +51,6 @@ pub enum Left {
     Stopped,
     /// The mailbox was moved, removed or unmounted.
     MailboxGone,
+    /// It served one tree, and a watcher service has come.
+    ToService,
 }

@@ -16,7 +16,9 @@
 //! | [`watcher`] | the state of one watcher |
 //! | `event_loop` | sleep, take a message, react |
 //! | [`availability`] | a mailbox that does not exist yet, is moved, or is unmounted |
-//! | `look` | what the watcher looks at: one path, everything, questions, due dates, parents |
+//! | [`scope`] | which workflows a watcher serves: all, or one tree |
+//! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
+//! | `look` | what the watcher looks at: one path, everything, one tree, questions, due dates, parents |
 //! | `launch` | which run is started next, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | when no run, or only one, may be launched |
 //! | [`report`] | what people and programs are told: metrics, summary, status line, notifications |
@@ -28,4 +30,6 @@ mod launch;
 mod look;
 pub mod messages;
 pub mod report;
+pub mod scope;
+pub mod tree_driver;
 pub mod watcher;

@@ -22,6 +22,8 @@ use crate::watch::messages::{Options, WatchMessage};
 use crate::watch::report::last_notified::LastNotified;
 use crate::watch::report::metrics::Metrics;
 use crate::watch::report::notifier::Notifier;
+use crate::watch::scope::Scope;
+use crate::watch::tree_driver::LOOK_FOR_SERVICE_EVERY;
 
 /// The longest time between two looks at everything.
 const LOOK_AROUND_EVERY: Duration = Duration::from_secs(60);
@@ -51,11 +53,13 @@ pub(super) struct Starts {
 pub struct Watcher<'a> {
     pub(super) mailbox: Mailbox,
     pub(super) config: Config,
+    pub(super) scope: Scope,
     pub(super) identity: Identity,
     pub(super) messages: &'a Receiver<WatchMessage>,
     pub(super) sender: Sender<WatchMessage>,
     _hints: Option<Hints>,
-    _presence: presence::Presence,
+    /// Only the service announces itself.
+    _presence: Option<presence::Presence>,
 
     /// Answered workflows, in the order of their answers.
     pub(super) queue: Queue,
@@ -99,15 +103,21 @@ impl<'a> Watcher<'a> {
     /// Begins to watch an open mailbox. Every answer that comes after this returns is seen.
     pub fn new(
         mailbox: Mailbox,
-        config: Config,
+        mut config: Config,
         options: &Options,
         messages: &'a Receiver<WatchMessage>,
         sender: Sender<WatchMessage>,
     ) -> Result<Self> {
         let mailbox = mailbox.for_a_service();
         let hints = if options.poll.is_none() { Some(watch_folders(&mailbox, sender.clone())?) } else { None };
-        let presence = presence::announce(&mailbox)?;
-        let look_around_every = options.poll.unwrap_or(LOOK_AROUND_EVERY);
+        let scope = options.scope.clone();
+        let presence = scope.is_service().then(|| presence::announce(&mailbox)).transpose()?;
+        if !scope.is_service() {
+            // The service tells people and other programs, nobody else does.
+            (config.notify, config.metrics) = Default::default();
+        }
+        let usual = if scope.is_service() { LOOK_AROUND_EVERY } else { LOOK_FOR_SERVICE_EVERY };
+        let look_around_every = options.poll.unwrap_or(usual);
         let gone = || Error::failed("the mailbox vanished", "start the watcher again");
         Ok(Self {
             identity: availability::identity(mailbox.root()).ok_or_else(gone)?,
@@ -117,6 +127,7 @@ impl<'a> Watcher<'a> {
             metrics: Metrics::new(&config),
             mailbox,
             config,
+            scope,
             messages,
             _hints: hints,
             _presence: presence,
@@ -138,6 +149,11 @@ impl<'a> Watcher<'a> {
             status_line: String::new(),
             sender,
         })
+    }
+
+    /// Whether this watcher serves a workflow.
+    pub(super) fn serves(&self, workflow: &WorkflowId) -> bool {
+        self.scope.serves(&self.mailbox, workflow)
     }
 
     pub(super) fn look_later(&mut self, path: PathBuf, wait: Duration) {

@@ -1,6 +1,8 @@
 //! The limit on the money of a day is shared by runs that run at the same time. Together they never exceed it.
 
-use crate::support::{World, files, kill, until};
+use std::process::Stdio;
+
+use crate::support::{Running, World, files, kill, until};
 use serde_json::Value;
 
 /// An agent that waits until the test lets it go, and then spends all that it may (`share=1`), or a part of that.
@@ -58,8 +60,9 @@ fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not
     assert!((parts[0] - 0.4).abs() < 1e-5 && (parts[1] - 0.8).abs() < 1e-5 && (parts[2] - 0.8).abs() < 1e-5, "{parts:?}");
     // By hand it is no other.
     world.ask_and_answer("f");
-    let out = world.run("relaunch", &["f"]);
-    assert!(!out.status.success() && out.words().contains("reserved for live runs"), "{out:?}");
+    let mut by_hand = Running::start(world.command("relaunch").arg("f").stdout(Stdio::null()));
+    let status = world.reaches("f", "throttled");
+    assert!(status["why"].as_str().is_some_and(|why| why.contains("reserved for live runs")), "{status}");
     let records = files(&world.in_mailbox("runs/f")).into_iter().filter(|(path, _)| path.ends_with("1/run.json"));
     let record: Value = records.map(|(_, bytes)| serde_json::from_slice(&bytes).expect("JSON")).next().expect("a record");
     assert_eq!((&record["state"], &record["failure"]["class"]), (&"failed".into(), &"held".into()), "{record:#}");
@@ -68,6 +71,7 @@ fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not
     std::fs::write(world.agent("share"), "0.25").expect("a file");
     world.let_go("spend");
     until("all are delivered", || workflows.iter().chain(&["f"]).all(|w| world.state(w) == "delivered"));
+    assert!(by_hand.wait().success(), "the command waits until there is money");
     assert!(spent(&world) <= 2.0, "{} USD", spent(&world));
 }
 

@@ -1,7 +1,9 @@
 //! What happens to runs that fail, cost and wait: throttling, failure classes, the breaker, the limits on money and turns.
 //! With a scripted agent; the figures of the real one are in `main_job/costs.rs`.
 
-use crate::support::{World, files, kill, names, output, until};
+use std::process::Stdio;
+
+use crate::support::{Running, World, files, kill, names, output, until};
 use serde_json::Value;
 
 /// Says a failed result with these fields.
@@ -90,10 +92,11 @@ fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_
     assert!(status["why"].as_str().is_some_and(|w| w.contains("529") && w.contains("relaunch.throttle_deadline")), "{status}");
     let before = world.logged("start ");
     assert!(before >= 2, "it was parked without a second try");
-    let out = world.run("relaunch", &["retry", "docs"]);
-    assert!(!out.status.success() && out.words().contains("a watcher tries again"), "{}", out.words());
+    let mut retry = Running::start(world.command("relaunch").args(["retry", "docs"]).stdout(Stdio::null()));
+    world.reaches("docs", "throttled");
     std::fs::write(world.agent("well"), "").expect("a file");
-    world.reaches("docs", "delivered");
+    assert!(retry.wait().success(), "the command waits until the watcher has tried again");
+    assert_eq!(world.state("docs"), "delivered");
 }
 
 #[test]
@@ -153,9 +156,8 @@ fn stopped_attempts_do_not_count_as_attempts() {
     std::fs::write(world.agent("well"), "").expect("a file");
     // Two attempts that fail: the first of them is no last one.
     let out = world.run("relaunch", &["docs"]);
-    assert_eq!(world.state("docs"), "retrying", "{}", out.words());
-    let _watcher = world.start_watcher();
-    let status = world.reaches("docs", "parked");
+    assert_eq!(out.code(), 1, "{out:?}");
+    let status = world.status("docs");
     assert!(status["why"].as_str().is_some_and(|w| w.contains("attempt 2 of 2")), "{status}");
     assert_eq!(world.logged("start "), 5);
 }

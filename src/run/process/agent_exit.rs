@@ -31,6 +31,11 @@ pub fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
+/// From now on, orphans are init's again. For a process whose own run has ended, and which starts other supervisors.
+pub fn leave_orphans() {
+    let _ = rustix::process::set_child_subreaper(None);
+}
+
 /// Whether this process, having called [`adopt_orphans`], knows a child of its own by that to belong to the run that it supervises.
 pub(super) fn is_of_the_run(child: i32) -> bool {
     EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))

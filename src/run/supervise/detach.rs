@@ -5,19 +5,23 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::disk;
+use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
 use crate::mailbox::documents::asked_in::NONCE;
-use crate::run::attempt::record::{self, Run};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::process::{programs, run_processes};
+use crate::time;
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 5] = ["ASKBOX_RUN", NONCE, "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
 
 /// How long the process that detaches a supervisor may take.
 const HELPER_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a supervisor may take to begin on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// The file for the supervisor's own errors and panics. It exists only if there were any.
 #[must_use]
@@ -73,6 +77,28 @@ fn wait(helper: &mut Child) -> io::Result<Option<ExitStatus>> {
         pause = (pause * 2).min(Duration::from_millis(5));
     }
     helper.kill().and_then(|()| helper.wait()).map(|_| None)
+}
+
+/// Waits until a supervisor that was started owns its attempt, or has ended it already.
+///
+/// # Errors
+/// If no supervisor owns it within [`START_LIMIT`]; one may still come.
+pub fn wait_until_owned(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let (lock, deadline) = (record::lock_path(mailbox, &run.round()), Instant::now() + START_LIMIT);
+    while !Lock::is_held(&lock)? {
+        let is_claimed = record::read(mailbox, &run.round(), run.attempt).is_ok_and(|now| now.state == State::Claimed);
+        if !is_claimed {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(Error::failed(
+                format!("the supervisor of {} has not begun within {}", run.round(), time::human(START_LIMIT)),
+                format!("see {}", log(mailbox, &run.round(), run.attempt).display()),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 /// The error for a supervisor that cannot be started.

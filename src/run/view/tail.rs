@@ -146,6 +146,19 @@ impl<'a> RoundEvents<'a> {
         self.tail = if self.with_partial_text { tail.with_partial_text() } else { tail };
     }
 
+    /// Starts after this attempt.
+    #[must_use]
+    pub fn after(mut self, attempt: u32) -> Self {
+        self.go_to(attempt + 1);
+        self
+    }
+
+    /// The round that is read.
+    #[must_use]
+    pub fn round(&self) -> &RoundId {
+        &self.round
+    }
+
     /// The number of the attempt that is read.
     #[must_use]
     pub fn attempt(&self) -> u32 {

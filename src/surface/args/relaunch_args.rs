@@ -110,11 +110,21 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
   $ relaunch run --stream fix-imports.md | jq -r 'select(.type == \"tool_call\").name'
   $ echo 'Fix the imports in src/x.py' | relaunch run -w fix-imports -
 
+  $ relaunch run --prompt 'Which license has this project?'
+
+An attempt that fails is tried again after a pause, and an agent that ended its turn to wait for others is woken
+with their results. The command ends, with status 0, when the agent has finished or waits for an answer. It needs
+no watcher; where one runs, the watcher does all that.
+
 Ctrl-C, SIGTERM, or a closed output pipe stops the agent: the tool call in flight finishes, the turn ends,
 and the last event, `interrupted`, holds what the agent had so far. To go on later: relaunch ID")]
     Run {
         /// The file with the prompt, or - for standard input
-        file: std::path::PathBuf,
+        #[arg(required_unless_present = "prompt", conflicts_with = "prompt")]
+        file: Option<std::path::PathBuf>,
+        /// The prompt itself
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
         /// The workflow's id; without it, a new one is generated
         #[arg(short, long, value_name = "ID")]
         workflow: Option<String>,

@@ -1,9 +1,11 @@
-//! A run that this process supervises. Its events go to standard output. A Unix signal stops it, and so does a reader that goes away.
+//! A run in the foreground: this process supervises its first attempt. Events go to standard output. A Unix signal stops the run, and so
+//! does a reader that goes away. What the workflow needs after that attempt is in `to_the_end`.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::Duration;
 
 use crate::agent::events::Event;
+use crate::chain::outcome::{self, TreeState};
 use crate::config::Config;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
@@ -15,18 +17,33 @@ use crate::run::supervise::run_message::Stopper;
 use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
 use crate::surface::relaunch::event_words::{Clock, words};
-use crate::surface::relaunch::stop_signals;
+use crate::surface::relaunch::{stop_signals, to_the_end};
 use crate::surface::{hangup, program};
 use crate::{thread, time};
 
 /// After a stopped run, the program ends once the reader has taken nothing for this long.
-const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
 
-/// Supervises a run in this process and prints its events. Returns the exit status when the run is over.
+/// Supervises an attempt in this process and prints its events. Then prints what follows, until the workflow has ended or waits for a
+/// person. Returns the exit status.
 ///
 /// # Errors
 /// Every end other than a delivered answer, with a hint on how to go on.
-pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> Result<u8> {
+pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> Result<u8> {
+    // Caught from now on, so that none is missed between the first attempt and what follows.
+    let signals = to_the_end::catch_signals()?;
+    let run = supervise(mailbox, &config, attempt, json)?;
+    let goes_on = match run.state {
+        State::Failed => run.retry_at.is_some(),
+        // It may have to be told how its children ended, or have an answer already.
+        State::Delivered => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
+        _ => false,
+    };
+    if goes_on { to_the_end::follow(mailbox, &config, &run, signals, json) } else { exit_status(run) }
+}
+
+/// Supervises an attempt in this process and prints its events. Returns its final record.
+fn supervise(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<Run> {
     let grace = config.limits.grace.0;
     // Its sender wakes the printer; when the sender is dropped, no more events will come.
     let (wake_printer, woken) = mpsc::sync_channel(1);
@@ -51,7 +68,8 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
         signals.into_iter().chain([hangup::source(move || s.stop(reader_gone(grace)))]).collect()
     };
     agent_exit::adopt_orphans();
-    let supervised = supervisor::supervise(mailbox, &config, attempt, &mut on_event, stop_by);
+    let supervised = supervisor::supervise(mailbox, config, attempt, &mut on_event, stop_by);
+    agent_exit::leave_orphans();
     drop(wake_printer);
     let stopped = !matches!(&supervised, Ok(run) if run.is_delivered());
     // A reader that goes on reading gets every event.
@@ -66,7 +84,7 @@ pub fn supervise(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool
             }
         }
     }
-    exit_status(supervised?)
+    supervised
 }
 
 /// Prints every event, until the run is over. An error means that the reader is gone.
@@ -76,8 +94,7 @@ fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &
         // This is checked before the file is read: a file that is read after its last writer ended is read completely.
         let over = matches!(woken.try_recv(), Err(TryRecvError::Disconnected));
         while let Some((line, event)) = lines.next_event()? {
-            let written = if json { program::write_json(&line) } else { program::write(&words(&event, clock)) };
-            written.io("write to", "standard output")?;
+            print_event(&line, &event, json, clock)?;
             let _ = progress.send(());
         }
         if over {
@@ -85,6 +102,12 @@ fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &
         }
         let _ = woken.recv();
     }
+}
+
+/// Prints one event. An error means that the reader is gone.
+pub(super) fn print_event(line: &str, event: &Event, json: bool, clock: Clock) -> Result<()> {
+    let written = if json { program::write_json(line) } else { program::write(&words(event, clock)) };
+    written.io("write to", "standard output")
 }
 
 /// The exit status of a run that is over, or the error to report.

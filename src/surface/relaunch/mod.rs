@@ -12,8 +12,8 @@
 //! | [`take_prompt`] | `prompt` |
 //! | [`supervise`] | the hidden `supervise` |
 //!
-//! Shared by several commands: [`foreground`] (a run that this process supervises), [`stop_signals`], [`event_words`] and
-//! [`refusals`].
+//! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),
+//! [`stop_signals`], [`event_words`] and [`refusals`].
 
 pub mod event_words;
 pub mod foreground;
@@ -26,4 +26,5 @@ pub mod stop_run;
 pub mod stop_signals;
 pub mod supervise;
 pub mod take_prompt;
+pub mod to_the_end;
 pub mod watch;

@@ -16,7 +16,7 @@ use crate::surface::relaunch::{foreground, refusals};
 pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
     match on_demand::run_now(mailbox, &config, workflow)? {
-        RunNow::Supervise(attempt) => foreground::supervise(mailbox, config, attempt, json),
+        RunNow::Supervise(attempt) => foreground::run(mailbox, config, attempt, json),
         RunNow::Delivered => Ok(0),
         RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
     }
@@ -29,22 +29,30 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8>
     }
     let config = config::load()?.config;
     let run = recovery::retry(mailbox, &config, workflow)?;
-    foreground::supervise(mailbox, config, (&run).into(), json)
+    foreground::run(mailbox, config, (&run).into(), json)
 }
 
-/// `relaunch run FILE`.
-pub fn run_file(mailbox: &Mailbox, file: &Path, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
+/// `relaunch run FILE`, `relaunch run --prompt TEXT`.
+pub fn run_prompt(mailbox: &Mailbox, file: Option<&Path>, prompt: Option<String>, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let bytes = program::read_input(file, task::MAX_PROMPT as u64)?;
-    let prompt = String::from_utf8(bytes).map_err(|e| {
-        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
-        Error::invalid("prompt", problem, "save it as UTF-8").in_file(file)
-    })?;
+    let prompt = match (file, prompt) {
+        (None, Some(prompt)) => prompt,
+        (Some(file), None) => read_prompt(file)?,
+        _ => return Err(Error::usage("the agent has no prompt", "relaunch run FILE.md, or relaunch run --prompt TEXT")),
+    };
     let task = Task {
         cwd: std::env::current_dir().ok(),
         parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
         ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
-    foreground::supervise(mailbox, config, (&run).into(), json)
+    foreground::run(mailbox, config, (&run).into(), json)
+}
+
+fn read_prompt(file: &Path) -> Result<String> {
+    let bytes = program::read_input(file, task::MAX_PROMPT as u64)?;
+    String::from_utf8(bytes).map_err(|e| {
+        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        Error::invalid("prompt", problem, "save it as UTF-8").in_file(file)
+    })
 }

@@ -18,7 +18,8 @@ use crate::mailbox::{Mailbox, asked_within};
 use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
 use crate::surface::program;
-use crate::{config, document, text, time};
+use crate::watch::tree_driver::TreeDriver;
+use crate::{config, document, log, text, time};
 
 /// The longest default wait. Claude Code's Bash tool ends a command after ten minutes at most.
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
@@ -59,6 +60,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
         workflow: args.workflow,
         folder: std::env::current_dir().ok(),
     };
+    log::warnings_to_stderr(config.log.format);
     let mut spawned = spawn::spawn(mailbox, &config, request)?;
     if let Some(e) = spawned.start_failed.take() {
         program::complain(&e);
@@ -68,6 +70,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
         spawned.answered()?;
         return Ok(0);
     }
+    let _driven = TreeDriver::start(mailbox, &config, &spawned.child).inspect_err(program::complain).ok();
     match spawned.wait(deadline)? {
         Progress::Ended(ended) => {
             spawned.tell(&ended, || print(&ended, json))?;
@@ -86,7 +89,8 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
 pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
     let config = config::load()?.config;
     let deadline = Instant::now() + wait_limit(timeout)?;
-    match resume::resume(mailbox, &config, workflow, deadline)? {
+    log::warnings_to_stderr(config.log.format);
+    match resume::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow))? {
         Resumed::Ended(ended) => {
             // A parent that gets the result here need not be woken for it.
             let wait = proven_caller(mailbox)?.map(|caller| InTurn::of(mailbox, &caller.workflow, workflow)).transpose()?.flatten();

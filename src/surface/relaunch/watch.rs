@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::surface::program;
 use crate::watch::availability;
 use crate::watch::messages::{self, Left, Options, WatchMessage};
+use crate::watch::scope::Scope;
 use crate::watch::watcher::Watcher;
 use crate::{config, log, thread, time};
 
@@ -19,7 +20,7 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     if poll.is_some_and(|p| p.is_zero()) {
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
     }
-    let options = Options { poll };
+    let options = Options { poll, scope: Scope::Mailbox };
     let config = config::load()?.config;
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
@@ -43,7 +44,8 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
         };
         match watcher.run(ready)? {
             Left::Stopped => break,
-            Left::MailboxGone => {
+            // Left::ToService is for watchers of one tree.
+            Left::MailboxGone | Left::ToService => {
                 tracing::warn!("the mailbox is gone; waiting for it to come back");
                 notify(&[NotifyState::Status("the mailbox is gone; waiting for it")]);
             }

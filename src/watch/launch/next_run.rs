@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, awaits, read_question};
+use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::time;
 use crate::watch::breaker::gate::Verdict;
+use crate::watch::scope::Scope;
 use crate::watch::watcher::{Watcher, pause_after};
 
 /// How often to look again at an answer that `ask-post --wait` is about to take.
@@ -29,8 +30,10 @@ impl Watcher<'_> {
 
     /// The run of this round has ended or been recovered: workflows that waited for it go back into the queue.
     pub(in crate::watch) fn release_waiting_for(&mut self, round: &RoundId) {
-        self.changed.insert(round.workflow.clone());
-        self.enqueue(&round.workflow);
+        if self.serves(&round.workflow) {
+            self.changed.insert(round.workflow.clone());
+            self.enqueue(&round.workflow);
+        }
         let waiting = std::mem::take(&mut self.waiting_for_run);
         let (released, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(run, _)| run == round);
         self.waiting_for_run = rest;
@@ -39,7 +42,7 @@ impl Watcher<'_> {
 
     /// Launches what may be launched, up to `relaunch.max_concurrent`.
     pub(in crate::watch) fn launch(&mut self) {
-        while self.runs_at_work() < self.config.relaunch.max_concurrent && self.something_waits() && self.gate_is_open() {
+        while self.something_waits() && self.runs_at_work() < self.config.relaunch.max_concurrent && self.gate_is_open() {
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;
@@ -100,11 +103,20 @@ impl Watcher<'_> {
     /// The number of live runs that count against `relaunch.max_concurrent`. A run that only waits for its child does not count:
     /// otherwise it could keep its child from being recovered.
     fn runs_at_work(&self) -> usize {
-        if self.live.len() < self.config.relaunch.max_concurrent {
-            return self.live.len();
+        let live = match &self.scope {
+            Scope::Mailbox => self.live.clone(),
+            // The run in which the waiting command was called must not keep the command's own runs from being launched.
+            Scope::Tree(root) => {
+                let above = lineage::ancestors(&self.mailbox, root).unwrap_or_default();
+                let others = list::round_names(&self.mailbox, Folder::Running).filter(|round| !above.contains(&round.workflow));
+                others.filter(|round| self.live.contains(round) || self.is_live(round)).collect()
+            }
+        };
+        if live.len() < self.config.relaunch.max_concurrent {
+            return live.len();
         }
         let waiting = parents_waiting_in_turn(&self.mailbox).unwrap_or_default();
-        self.live.iter().filter(|round| !waiting.contains(&round.workflow)).count()
+        live.iter().filter(|round| !waiting.contains(&round.workflow)).count()
     }
 }
 

@@ -31,6 +31,16 @@ impl Watcher<'_> {
 
     /// Starts the supervisor of a new claim while the attempt's record is being written: the supervisor waits for the record.
     pub(super) fn start_claimed(&mut self, claim: Claim<Taken>) {
+        if !self.scope.is_service() {
+            let answered = self.mailbox.document(Folder::Answered, &claim.run.workflow_id);
+            return match claim.put_on_record(&self.mailbox).map(Claim::hand_over) {
+                Ok(run) => self.start(run),
+                Err(e) => {
+                    log::error(&e);
+                    self.look_later(answered, RETRY_AFTER);
+                }
+            };
+        }
         let run = claim.run.clone();
         let spawned = self.gate.admit(&run).then(|| self.spawn(&run));
         let answered = self.mailbox.document(Folder::Answered, &run.workflow_id);
@@ -49,14 +59,29 @@ impl Watcher<'_> {
     }
 
     /// Starts the process, and lets a thread wait for its end. The thread exists first: the end of every process must be noticed.
+    /// A command that waits for one tree may have been called by an agent. The supervisor must not look like a process that this agent has
+    /// started, and is no child of the command: its lock shows its end.
     fn spawn(&self, run: &Run) -> Result<()> {
         let waiting = Waiting::start()?;
-        let mut child = detach::command(&self.mailbox, run)?.spawn().map_err(detach::failed)?;
         let (sender, round) = (self.sender.clone(), run.round());
-        waiting.run(move || {
-            let _ = child.wait();
-            let _ = sender.send(WatchMessage::RunEnded(round));
-        });
+        let ended = move || drop(sender.send(WatchMessage::RunEnded(round)));
+        if self.scope.is_service() {
+            let mut child = detach::command(&self.mailbox, run)?.spawn().map_err(detach::failed)?;
+            waiting.run(move || {
+                let _ = child.wait();
+                ended();
+            });
+        } else {
+            detach::start(&self.mailbox, run)?;
+            let (mailbox, run) = (self.mailbox.clone(), run.clone());
+            waiting.run(move || {
+                match detach::wait_until_owned(&mailbox, &run) {
+                    Ok(()) => drop(Lock::wait_until_free(&record::lock_path(&mailbox, &run.round()))),
+                    Err(e) => log::error(&e),
+                }
+                ended();
+            });
+        }
         Ok(())
     }
 

@@ -21,7 +21,12 @@ const CLAIM_GRACE: Duration = Duration::from_secs(3);
 impl Watcher<'_> {
     /// Finds out what a round in `running/` needs, and does it.
     pub(in crate::watch) fn recover(&mut self, round: &RoundId) {
-        if !self.recovering.contains(round) {
+        if !self.serves(&round.workflow) {
+            // Only its end matters here: another workflow waits for it.
+            if self.is_live(round) {
+                self.wait_for_end(round);
+            }
+        } else if !self.recovering.contains(round) {
             let recovered = recovery::recover_at_once(&self.mailbox, &self.config, round);
             self.apply_recovery(round, recovered);
         }

@@ -9,6 +9,7 @@ use crate::mailbox::timers::{Due, Timer};
 use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
+use crate::watch::scope::Scope;
 use crate::watch::watcher::{Watcher, pause_after};
 use crate::{disk, log, thread};
 
@@ -61,7 +62,11 @@ impl Watcher<'_> {
     /// names are known are checked for changes too. Whatever cannot be read is looked at again the next time.
     pub(in crate::watch) fn look_at_everything(&mut self, first: bool, thorough: bool) {
         self.next_look_around = Instant::now() + self.look_around_every;
-        if let Err(e) = self.look_at_folders(first, thorough) {
+        let looked = match self.scope.clone() {
+            Scope::Mailbox => self.look_at_folders(first, thorough),
+            Scope::Tree(root) => self.look_at_tree(&root),
+        };
+        if let Err(e) = looked {
             log::error(&e);
         }
     }

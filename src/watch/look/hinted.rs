@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::disk;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::Folder;
-use crate::mailbox::timers::Timer;
+use crate::mailbox::timers::{Due, Timer};
 use crate::watch::watcher::Watcher;
 
 impl Watcher<'_> {
@@ -16,6 +16,9 @@ impl Watcher<'_> {
         let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };
         let name = whole_name.to_str().unwrap_or_default();
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.mailbox.folder(*f)));
+        if !self.scope.is_service() && !folder.and_then(|folder| workflow_of(folder, name)).is_some_and(|w| self.serves(&w)) {
+            return;
+        }
         match folder {
             Some(Folder::Pending) => {
                 self.changed.extend(WorkflowId::from_file_name(name));
@@ -56,5 +59,16 @@ impl Watcher<'_> {
                 None => self.look_at(path),
             }
         }
+    }
+}
+
+/// The workflow that a name in a folder belongs to, if a watcher of one tree needs the name.
+fn workflow_of(folder: Folder, name: &str) -> Option<WorkflowId> {
+    match folder {
+        Folder::Pending | Folder::Answered => WorkflowId::from_file_name(name),
+        Folder::Running | Folder::Parked => RoundId::from_file_name(name).map(|round| round.workflow),
+        Folder::Awaits => name.parse().ok(),
+        Folder::Timers => Timer::from_file_name(name).filter(|timer| timer.due != Due::Remind).map(|timer| timer.round.workflow),
+        _ => None,
     }
 }

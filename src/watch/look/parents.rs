@@ -12,7 +12,7 @@ impl Watcher<'_> {
     pub(in crate::watch) fn wake_parents_of_changed(&mut self) {
         for workflow in std::mem::take(&mut self.changed) {
             let mut runs = Vec::new();
-            let told = wake::after_change(&self.mailbox, &self.config, &workflow, |run| runs.push(run));
+            let told = wake::after_change(&self.mailbox, &self.config, &workflow, |parent| self.serves(parent), |run| runs.push(run));
             runs.into_iter().for_each(|run| self.add_woken(run));
             if let Err(e) = told {
                 self.tell_parents_later(&workflow, &e);

@@ -24,6 +24,7 @@ impl Watcher<'_> {
         let stamp = stamp(&path);
         match intake::take_in(&self.mailbox, name) {
             Ok(Found::Question(document, round)) => {
+                self.note_expiry(&document, &round);
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
                 if is_new && notify {
@@ -51,7 +52,7 @@ impl Watcher<'_> {
     /// Notes that the user has been notified of every question, if that is so: during the sweep, older questions may still be unread,
     /// and notifications that wait are told again by the next watcher if this one dies.
     pub(in crate::watch) fn mark_notified(&mut self) {
-        if self.sweep.is_empty() && self.notifier.is_done() {
+        if self.scope.is_service() && self.sweep.is_empty() && self.notifier.is_done() {
             self.last_notified.mark();
         }
     }

@@ -8,6 +8,9 @@ use crate::watch::watcher::Watcher;
 impl Watcher<'_> {
     /// Updates the metrics file and the status line, if they changed.
     pub(in crate::watch) fn report(&mut self) {
+        if !self.scope.is_service() {
+            return;
+        }
         self.metrics.mark_changed();
         self.metrics.write_if_due(&self.mailbox, &self.config);
         let waiting = self.ready.len() + self.queue.len();

@@ -5,6 +5,7 @@ mod following;
 mod forced;
 mod foreground;
 mod library;
+mod retrying;
 mod seeing;
 mod supervised;
 mod token_stream;

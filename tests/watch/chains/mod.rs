@@ -3,6 +3,7 @@
 mod bounds;
 mod chain_limits;
 mod ends;
+mod foreground;
 mod no_result;
 pub(crate) mod scripted;
 mod waking;

@@ -1,0 +1,95 @@
+//! What a command that waits for one workflow lets happen meanwhile: a watcher of this workflow's tree, in a thread of the command's
+//! process. It retries, recovers and wakes what a watcher service would. While a service watches the mailbox, it leaves the tree to the
+//! service.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::error::Result;
+use crate::id::WorkflowId;
+use crate::log;
+use crate::mailbox::{Mailbox, presence};
+use crate::thread;
+use crate::watch::messages::{self, Left, Options, WatchMessage};
+use crate::watch::scope::Scope;
+use crate::watch::watcher::Watcher;
+
+/// How often to look whether a watcher service came or went.
+pub(super) const LOOK_FOR_SERVICE_EVERY: Duration = Duration::from_secs(5);
+/// The time between two looks at the tree where there are no file events.
+const POLL_EVERY: Duration = Duration::from_secs(1);
+
+/// Drives one tree until this is dropped. Runs that were launched go on.
+#[derive(Debug)]
+#[must_use = "dropping it ends the driving"]
+pub struct TreeDriver {
+    sender: Sender<WatchMessage>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TreeDriver {
+    /// Begins to drive everything at or below `root`. Returns after the first look: whatever could be launched then is launched.
+    ///
+    /// # Errors
+    /// [`Error::is_shortage`](crate::Error::is_shortage) if the system refuses the thread.
+    pub fn start(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<Self> {
+        let (sender, messages) = messages::channel();
+        let (looked, has_looked) = mpsc::sync_channel(1);
+        let driven = Driven { mailbox: mailbox.clone(), config: config.clone(), root: root.clone(), sender: sender.clone() };
+        let thread = thread::start(move || {
+            let looked = || {
+                let _ = looked.try_send(());
+            };
+            if let Err(e) = driven.drive(&messages, looked) {
+                log::error(&e);
+            }
+        })?;
+        // If the thread ends without a look, this returns as well.
+        let _ = has_looked.recv();
+        Ok(Self { sender, thread: Some(thread) })
+    }
+}
+
+impl Drop for TreeDriver {
+    fn drop(&mut self) {
+        let _ = self.sender.send(WatchMessage::Stop);
+        // What the thread has begun is completed: a claimed round gets its supervisor.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct Driven {
+    mailbox: Mailbox,
+    config: Config,
+    root: WorkflowId,
+    sender: Sender<WatchMessage>,
+}
+
+impl Driven {
+    fn drive(&self, messages: &Receiver<WatchMessage>, looked: impl Fn()) -> Result<()> {
+        loop {
+            if presence::anybody(&self.mailbox)? {
+                looked();
+                match messages.recv_timeout(LOOK_FOR_SERVICE_EVERY) {
+                    Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                    Ok(_) | Err(RecvTimeoutError::Timeout) => continue,
+                }
+            }
+            match self.watcher(messages)?.run(&looked)? {
+                Left::ToService => {}
+                Left::Stopped | Left::MailboxGone => return Ok(()),
+            }
+        }
+    }
+
+    fn watcher<'a>(&self, messages: &'a Receiver<WatchMessage>) -> Result<Watcher<'a>> {
+        let watcher = |poll| {
+            let options = Options { poll, scope: Scope::Tree(self.root.clone()) };
+            Watcher::new(self.mailbox.clone(), self.config.clone(), &options, messages, self.sender.clone())
+        };
+        // The system may have no file events left.
+        watcher(None).or_else(|_| watcher(Some(POLL_EVERY)))
+    }
+}
