@@ -167,6 +167,7 @@ fn ctrl_c_during_a_back_off_stops_the_run_and_keeps_it() {
     let tree = Tree::with("[relaunch]\nbackoff = '1h'\n");
     tree.does("w", "if [ $n = 1 ]; then echo HOPELESS; else echo at last; fi");
     let running = run(&tree, "w").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    tree.world.told("w", 1);
     until("its back-off", || tree.status("w")["state"] == "retrying");
     let pid = i32::try_from(running.id()).unwrap();
     // The signal may come before the command waits: then it is noticed as soon as it does.
@@ -200,6 +201,7 @@ fn a_reader_that_goes_away_during_a_back_off_stops_the_run() {
     let tree = Tree::with("[relaunch]\nbackoff = '1h'\n");
     tree.does("w", "echo HOPELESS");
     let mut running = run(&tree, "w").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    tree.world.told("w", 1);
     until("its back-off", || tree.status("w")["state"] == "retrying");
     drop(running.stdout.take());
     let ended = running.wait_with_output().unwrap();
