@@ -82,7 +82,7 @@ fn wait(helper: &mut Child) -> io::Result<Option<ExitStatus>> {
 /// Waits until a supervisor that was started owns its attempt, or has ended it already.
 ///
 /// # Errors
-/// If no supervisor owns it within [`START_LIMIT`]; one may still come.
+/// If no supervisor owns it within ten seconds; one may still come.
 pub fn wait_until_owned(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let (lock, deadline) = (record::lock_path(mailbox, &run.round()), Instant::now() + START_LIMIT);
     while !Lock::is_held(&lock)? {
