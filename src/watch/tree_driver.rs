@@ -42,11 +42,8 @@ impl TreeDriver {
             let looked = || {
                 let _ = looked.try_send(());
             };
-            if let Err(e) = driven.drive(&messages, looked) {
-                log::error(&e);
-            }
+            driven.drive(&messages, looked);
         })?;
-        // If the thread ends without a look, this returns as well.
         let _ = has_looked.recv();
         Ok(Self { sender, thread: Some(thread) })
     }
@@ -68,20 +65,27 @@ struct Driven {
 }
 
 impl Driven {
-    fn drive(&self, messages: &Receiver<WatchMessage>, looked: impl Fn()) -> Result<()> {
+    /// Drives until a message says stop. An error, such as a shortage of threads, is no end: the command still waits.
+    fn drive(&self, messages: &Receiver<WatchMessage>, looked: impl Fn()) {
         loop {
-            if presence::anybody(&self.mailbox)? {
-                looked();
-                match messages.recv_timeout(LOOK_FOR_SERVICE_EVERY) {
-                    Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                    Ok(_) | Err(RecvTimeoutError::Timeout) => continue,
-                }
+            match self.drive_until_service(messages, &looked) {
+                Ok(Left::Stopped) => return,
+                Ok(Left::ToService | Left::MailboxGone) => {}
+                Err(e) => log::error(&e),
             }
-            match self.watcher(messages)?.run(&looked)? {
-                Left::ToService => {}
-                Left::Stopped | Left::MailboxGone => return Ok(()),
+            looked();
+            match messages.recv_timeout(LOOK_FOR_SERVICE_EVERY) {
+                Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    fn drive_until_service(&self, messages: &Receiver<WatchMessage>, looked: impl Fn()) -> Result<Left> {
+        if presence::anybody(&self.mailbox)? {
+            return Ok(Left::ToService);
+        }
+        self.watcher(messages)?.run(looked)
     }
 
     fn watcher<'a>(&self, messages: &'a Receiver<WatchMessage>) -> Result<Watcher<'a>> {

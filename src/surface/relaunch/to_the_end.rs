@@ -163,7 +163,7 @@ impl Stopper {
 fn left_waiting(workflow: &WorkflowId, nothing: &Error) -> Error {
     Error::failed(
         format!("{nothing}; what it started runs on"),
-        format!("to wait again: relaunch wait {workflow}; to stop everything: relaunch stop --tree {workflow}"),
+        format!("to wait again: relaunch resume {workflow}; to stop everything: relaunch stop --tree {workflow}"),
     )
 }
 
@@ -181,7 +181,7 @@ fn exit_status(workflow: &WorkflowId, end: Option<Progress>) -> Result<u8> {
             Err(Error::failed(format!("{workflow} ended: {}: {text}", end.word()), format!("details: relaunch status {workflow}")))
         }
         Some(Progress::StillWorking) | None => {
-            Err(Error::failed(format!("{workflow} still works"), format!("wait again: relaunch wait {workflow}")))
+            Err(Error::failed(format!("{workflow} still works"), format!("wait again: relaunch resume {workflow}")))
         }
     }
 }

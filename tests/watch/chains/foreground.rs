@@ -7,7 +7,7 @@ use crate::support::{Running, Signal, feed, kill, names, output, signal, until};
 use serde_json::Value;
 
 /// Failed attempts are tried again soon.
-const SOON: &str = "[relaunch]\nbackoff = '100ms'\nbackoff_max = '200ms'\nsame_failure = 0\n";
+pub(super) const SOON: &str = "[relaunch]\nbackoff = '100ms'\nbackoff_max = '200ms'\nsame_failure = 0\n";
 /// A parent that ends its turn while its child works, and then passes the child's reply on.
 fn leaves(child: &str) -> String {
     format!("if [ $n = 1 ]; then relaunch spawn --background -w {child} --prompt go; else echo \"passed on: $(news)\"; fi")
@@ -24,7 +24,7 @@ fn chain(config: &str) -> Tree {
     tree
 }
 
-fn run(tree: &Tree, id: &str) -> Command {
+pub(super) fn run(tree: &Tree, id: &str) -> Command {
     std::fs::write(tree.world.path("go.md"), "go").unwrap();
     let mut command = tree.world.command("relaunch");
     command.args(["run", "--stream", "-w", id]).arg(tree.world.path("go.md"));

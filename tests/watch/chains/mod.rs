@@ -4,6 +4,7 @@ mod bounds;
 mod chain_limits;
 mod ends;
 mod foreground;
+mod foreground_killed;
 mod no_result;
 pub(crate) mod scripted;
 mod waking;
