@@ -24,13 +24,14 @@ pub struct WorkflowEvents<'a> {
     /// Rounds that were read, or were over before.
     seen: HashSet<RoundId>,
     reading: Option<RoundEvents<'a>>,
+    with_partial_text: bool,
     folder_watch: Option<FolderWatch>,
 }
 
 impl<'a> WorkflowEvents<'a> {
-    /// Everything after this attempt.
+    /// Everything after this attempt. `with_partial_text`: also the text that is being generated, as events `partial`.
     #[must_use]
-    pub fn after(mailbox: &'a Mailbox, run: &Run) -> Self {
+    pub fn after(mailbox: &'a Mailbox, run: &Run, with_partial_text: bool) -> Self {
         let round = run.round();
         let mut folder_watch = FolderWatch::new(&mailbox.runs_of_workflow(&run.workflow_id)).ok();
         if let Some(folder_watch) = &mut folder_watch {
@@ -38,8 +39,9 @@ impl<'a> WorkflowEvents<'a> {
         }
         let is_earlier = |r: &RoundId| begun(mailbox, r).is_none_or(|other| other <= run.claimed_at);
         let seen = list::rounds_of(mailbox, &run.workflow_id).filter(|r| *r == round || is_earlier(r)).collect();
-        let reading = Some(RoundEvents::of(mailbox, round, false).after(run.attempt));
-        Self { mailbox, workflow: run.workflow_id.clone(), seen, reading, folder_watch }
+        let mut events = Self { mailbox, workflow: run.workflow_id.clone(), seen, reading: None, with_partial_text, folder_watch };
+        events.reading = Some(events.events_of(round).after(run.attempt));
+        events
     }
 
     /// Wakes [`wait`](Self::wait) from another thread; `None` if there are no file events.
@@ -54,7 +56,7 @@ impl<'a> WorkflowEvents<'a> {
             if self.reading.is_none() {
                 let Some(next) = self.next_round() else { return Ok(None) };
                 self.seen.insert(next.clone());
-                self.reading = Some(RoundEvents::of(self.mailbox, next, false));
+                self.reading = Some(self.events_of(next));
             }
             let Some(reading) = &mut self.reading else { return Ok(None) };
             // Asked before the events are read, so that the last look reads the last events.
@@ -81,6 +83,11 @@ impl<'a> WorkflowEvents<'a> {
             }
         }
         folder_watch.wait(RECHECK_EVERY);
+    }
+
+    fn events_of(&self, round: RoundId) -> RoundEvents<'a> {
+        let events = RoundEvents::of(self.mailbox, round, false);
+        if self.with_partial_text { events.with_partial_text() } else { events }
     }
 
     /// The round with a run that began first of those that were not read.

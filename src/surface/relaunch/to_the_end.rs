@@ -109,7 +109,7 @@ fn start_printer(mailbox: &Mailbox, run: &Run, json: bool, sender: Sender<Happen
     let (mailbox, run) = (mailbox.clone(), run.clone());
     let (give, waker) = mpsc::sync_channel(1);
     thread::start(move || {
-        let mut events = WorkflowEvents::after(&mailbox, &run);
+        let mut events = WorkflowEvents::after(&mailbox, &run, json);
         let _ = give.send(events.waker());
         let complete = print_all(&mut events, json, &sender, &is_over).is_ok();
         let _ = sender.send(Happened::PrinterEnded { complete });
