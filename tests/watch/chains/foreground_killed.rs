@@ -52,9 +52,10 @@ fn a_command_killed_while_it_supervises_the_agent_is_followed_by_one_new_attempt
 
 /// The first attempt has failed, and the command waits for the date of the second one.
 fn killed_in_the_back_off(next: Next) {
-    let tree = Tree::with("[relaunch]\nbackoff = '2s'\nsame_failure = 0\n");
+    let tree = Tree::with("[relaunch]\nbackoff = '5s'\nsame_failure = 0\n");
     tree.does("w", "if [ $n = 1 ]; then echo HOPELESS; else echo at last; fi");
     let running = Running::start(run(&tree, "w").stdout(Stdio::null()));
+    tree.world.told("w", 1);
     until("its back-off", || tree.status("w")["state"] == "retrying");
     running.kill();
     next.delivers(&tree, 2);
