@@ -108,7 +108,7 @@ pub fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
 
 /// The documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a power
 /// cut in the middle of a move.
-pub(super) fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {
+pub(crate) fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {
     CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read_question::document(&mailbox.round(f, round)).ok())
 }
 

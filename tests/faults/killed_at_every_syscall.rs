@@ -143,6 +143,59 @@ fn a_killed_answer_counts_or_not_and_never_twice() {
 }
 
 #[test]
+fn a_killed_undo_takes_the_answer_back_or_not_and_no_half_of_it_reaches_an_agent() {
+    needs!("strace");
+    let setup = || {
+        let world = World::stepping("work");
+        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
+        world.ok("ask-answer", &["docs", "a"]);
+        world
+    };
+    at_every_point(&setup, "ask-answer", &["undo", "docs"], |world, when, out| {
+        let acknowledged = printed(out, "docs: taken back");
+        // If the answer was taken back, the question waits for another one.
+        let second = world.run("ask-answer", &["docs", "b"]);
+        let winner = match second.status.code() {
+            Some(0) => "b",
+            Some(4) => "a",
+            other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
+        };
+        assert!(winner == "b" || !acknowledged, "{when}: an answer that was taken back counts");
+        assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
+        world.ok("relaunch", &["docs"]);
+        assert_delivered_once(world, when);
+        let closed = world.only("closed", "docs.").expect("asserted above");
+        assert_eq!(world.json(closed)["answer"]["value"], winner, "{when}");
+    });
+}
+
+#[test]
+fn an_undo_killed_at_any_point_is_completed_by_the_watcher_or_never_happened() {
+    needs!("strace");
+    let setup = || {
+        let world = World::stepping("work");
+        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+        world.ok("ask-answer", &["docs", "a"]);
+        world
+    };
+    at_every_point(&setup, "ask-answer", &["undo", "docs"], |world, when, out| {
+        let acknowledged = printed(out, "docs: taken back");
+        let _watcher = world.watch();
+        let is_settled = || !world.in_mailbox("answered/docs.json").exists() && world.names("running").is_empty();
+        until("the answer is delivered, or the question waits", is_settled);
+        if world.in_mailbox("pending/docs.json").exists() {
+            assert!(world.document("checkpoints/docs.json")["user_answer"].is_null(), "{when}: the checkpoint holds what was taken back");
+            assert_eq!(world.logged("shown "), 0, "{when}: {:#?}", world.log());
+        } else {
+            assert!(!acknowledged, "{when}: an answer that was taken back was delivered");
+            assert_delivered_once(world, when);
+        }
+    });
+}
+
+#[test]
 fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
     needs!("strace");
     let setup = || {

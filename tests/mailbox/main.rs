@@ -19,5 +19,7 @@ mod races;
 mod sizes;
 mod strangers;
 mod strangers_files;
+mod threads;
 mod time;
+mod undo;
 mod write_order;

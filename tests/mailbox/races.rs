@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::{World, feed, in_parallel, needs, strace};
 
 /// What the racers do, each again and again. `--keep 0s` removes a round as soon as it is closed.
-const RACERS: [&str; 18] = [
+const RACERS: [&str; 20] = [
     "ask-post Which? -w w -o a=A",
     "ask-post Where? -w w -o a=B --supersede",
     "ask-post --wait 50ms When? -w w",
@@ -16,6 +16,8 @@ const RACERS: [&str; 18] = [
     "ask-answer w -",
     "ask-answer decline w",
     "ask-answer cancel w",
+    "ask-answer undo w",
+    "ask-answer ask-back w What?",
     "ask-answer cancel w --tree",
     "ask-answer show w",
     "ask-answer edit w",

@@ -74,6 +74,29 @@ fn set(path: &Path, round: &RoundId, value: &Value) -> Result<Vec<u8>> {
     Ok(before)
 }
 
+/// Takes the answer to a round out of the checkpoints that hold it. A failure is only a warning: `taken_back` in the question says that
+/// this answer counts no more.
+pub fn clear(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<String> {
+    let own = mailbox.document(Folder::Checkpoints, &round.workflow);
+    let held = question.checkpoint.iter().cloned().chain([own]);
+    let cleared = held.map(|path| match forget(&path, round) {
+        Err(e) if e.is_missing_file() => Ok(()),
+        other => other,
+    });
+    cleared.filter_map(Result::err).next().map(|e| format!("a checkpoint still holds the answer: {e}"))
+}
+
+/// Removes `user_answer` and `user_answer_to` if they are this round's, and keeps all other fields.
+fn forget(path: &Path, round: &RoundId) -> Result<()> {
+    let mut document = store::parse_proven(&disk::read(path, Checkpoint::LARGEST)?, &round.workflow).map_err(|e| e.in_file(path))?;
+    if document.typed.user_answer_to != Some(round.question) {
+        return Ok(());
+    }
+    (document.typed.user_answer, document.typed.user_answer_to) = (None, None);
+    document.update()?;
+    disk::replace(path, &document.to_file().map_err(|e| e.in_file(path))?)
+}
+
 /// The answer that a person wrote into a checkpoint as `user_answer`, if it belongs to the question at `path`: to this round,
 /// or written after the question and not known to be the answer of another round.
 pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round: &RoundId) -> Option<Answer> {
@@ -91,6 +114,8 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
         let (asked, changed) = (read_question::modified(path), read_question::modified(&candidate));
         let is_younger = || changed > asked && (changed <= latest || asked > latest);
         let of_this_round = match document.typed.user_answer_to {
+            // An answer that was taken back, by a process that died before it had cleared the checkpoint.
+            Some(id) if id == round.question && question.taken_back.is_some() => false,
             Some(id) if id == round.question => true,
             // askbox's note of an earlier round. A person who does not know the field has written another answer over it.
             Some(id) => is_younger() && was_answered_otherwise(mailbox, &round.workflow, id, &value),

@@ -136,9 +136,12 @@ pub struct Answer {
     /// The hash of the question that the person saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
-    /// A remark beside the value, or the reason for declining.
+    /// A remark beside the value, the reason for declining, or the person's own question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_back: bool,
 }
 
 /// The two spellings of an answer. The full form has an `outcome` or a `value`; any other JSON is a bare value.
@@ -155,6 +158,8 @@ struct Full {
     at: Option<Time>,
     question_hash: Option<Uuid>,
     note: Option<String>,
+    #[serde(default)]
+    asks_back: bool,
 }
 
 impl<'de> Deserialize<'de> for Spelling {
@@ -173,13 +178,16 @@ impl<'de> Deserialize<'de> for Spelling {
             at: None,
             question_hash: None,
             note: None,
+            asks_back: false,
         }))
     }
 }
 
 impl From<Spelling> for Answer {
-    fn from(Spelling(Full { outcome, value, by, channel, at, question_hash, note }): Spelling) -> Self {
-        Self { outcome: outcome.unwrap_or_default(), value, by, channel, at, question_hash, note }
+    fn from(Spelling(Full { outcome, value, by, channel, at, question_hash, note, asks_back }): Spelling) -> Self {
+        let outcome = outcome.unwrap_or_default();
+        let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
+        Self { outcome, value, by, channel, at, question_hash, note, asks_back }
     }
 }
 
@@ -195,7 +203,14 @@ impl Answer {
             at: Some(time::now()),
             question_hash: None,
             note: None,
+            asks_back: false,
         }
+    }
+
+    /// A reply that asks the agent something before the person decides, given now.
+    #[must_use]
+    pub fn asking_back(question: String, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self { asks_back: true, ..Self::declined(Some(question), by, channel) }
     }
 
     /// A reply that declines, given now.
@@ -215,6 +230,24 @@ impl Answer {
         self.by != BY_DEFAULT && self.by != BY_EVENT
     }
 
+    /// The word for it in messages.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.asks_back { "asked back" } else { self.outcome.word() }
+    }
+
+    /// The word for it in the audit trail.
+    #[must_use]
+    pub fn event(&self) -> &'static str {
+        if self.asks_back { "asked_back" } else { self.outcome.word() }
+    }
+
+    /// What the person asks before they decide.
+    #[must_use]
+    pub fn counter_question(&self) -> Option<&str> {
+        self.note.as_deref().filter(|_| self.asks_back)
+    }
+
     /// Whether this says nothing: a place left open in a file made by hand.
     #[must_use]
     pub fn is_blank(&self) -> bool {
@@ -224,7 +257,7 @@ impl Answer {
     /// Who answered, how and when, for messages: `answered by ann through ask-answer, 5m ago`.
     #[must_use]
     pub fn who(&self) -> String {
-        let verb = self.outcome.word();
+        let verb = self.word();
         let or = |s: &str, other: &str| if s.is_empty() { other.to_owned() } else { crate::text::excerpt(s, 60) };
         let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
         format!("{verb} by {} through {}{age}", or(&self.by, "somebody"), or(&self.channel, "another program"))

@@ -10,7 +10,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 31] = [
+const FIELDS: [&str; 33] = [
     "schema_version",
     "question",
     "type",
@@ -33,11 +33,13 @@ const FIELDS: [&str; 31] = [
     "cwd",
     "config_dir",
     "parent",
+    "in_reply_to",
     "tool_call",
     "prompt",
     "reads",
     "results",
     "answer",
+    "taken_back",
     "closed",
     "late_answers",
     "answers",

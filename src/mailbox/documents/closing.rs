@@ -1,4 +1,4 @@
-//! The end of a round: the field `closed` of its document.
+//! The end of a round, or of an answer: the fields `closed` and `taken_back` of its document.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,18 @@ impl Closing {
     pub fn now(state: Closed, by: impl Into<String>, why: Option<String>) -> Self {
         Self { state, at: time::now(), by: by.into(), why }
     }
+}
+
+/// An answer that its person took back before any process had it: the field `taken_back` of the question, which waits again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TakenBack {
+    /// When it was taken back.
+    pub at: Time,
+    /// Who took it back.
+    pub by: String,
+    /// Who had given it, and through what.
+    pub answer: String,
 }
 
 /// The ends of a round.

@@ -12,7 +12,7 @@ use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
 use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
-use crate::mailbox::documents::closing::Closing;
+use crate::mailbox::documents::closing::{Closing, TakenBack};
 use crate::mailbox::documents::options::Options;
 use crate::mailbox::documents::tool_call::ToolCall;
 use crate::mailbox::documents::until::Until;
@@ -172,6 +172,9 @@ pub struct Question {
     /// The run of `parent` in which this was asked, with the proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_in: Option<AskedIn>,
+    /// The earlier round of the workflow whose answer was a question of the person's, to which this one replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<QuestionId>,
     /// The suspended tool call of the session that waits for the answer. The session is then continued without a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCall>,
@@ -187,6 +190,9 @@ pub struct Question {
     /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// The last answer that was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_back: Option<TakenBack>,
     /// How the round ended, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closing>,
@@ -262,11 +268,13 @@ impl Question {
             config_dir: None,
             parent: None,
             asked_in: None,
+            in_reply_to: None,
             tool_call: None,
             prompt: None,
             reads: Vec::new(),
             results: Vec::new(),
             answer: None,
+            taken_back: None,
             closed: None,
             late_answers: Vec::new(),
         }

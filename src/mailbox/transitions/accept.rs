@@ -84,7 +84,7 @@ fn answer_locked(
         ));
     }
     let reply = check_answer::check(&document.typed, reply(&document.typed)?, given)?;
-    let entry = Entry::of(reply.outcome.word(), &round).answer(&document.typed, &reply).by(&reply.by).why(&reply.channel);
+    let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why(&reply.channel);
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.
     if disk::exists(&target) {

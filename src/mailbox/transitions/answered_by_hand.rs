@@ -60,6 +60,10 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     if document.typed.question_id.is_some() && document.typed.answer.as_ref().is_some_and(is_complete) {
         return Ok(Adopted::Ready(Box::new(document), round));
     }
+    if document.typed.taken_back.is_some() && document.typed.answer.is_none() {
+        // The rest of an `undo` whose process died.
+        let _ = user_answer::clear(mailbox, &document.typed, &round);
+    }
     // A place left open is no answer.
     let given = match document.typed.answer.take().filter(|answer| !answer.is_blank()) {
         Some(answer) => Some(answer),
@@ -91,7 +95,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     // With `user_answer_to` set, the value cannot be taken for an answer to a later question. A failure changes nothing: the
     // answer is in the document.
     let _ = user_answer::write(mailbox, &document, &round, &reply);
-    let entry = Entry::of(reply.outcome.word(), &round).answer(&document.typed, &reply).by(&reply.by).why("a file put into answered/");
+    let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why("a file put into answered/");
     disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);

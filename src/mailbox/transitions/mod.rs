@@ -9,6 +9,7 @@
 //! | [`intake`] | a file that another program put into `pending/` is checked and registered |
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
+//! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
 //! | [`expire`] | what happens when nobody answers in time |
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
@@ -27,4 +28,5 @@ pub mod late_answer;
 pub mod post;
 pub mod retire;
 pub mod settle;
+pub mod undo;
 pub mod withdraw;

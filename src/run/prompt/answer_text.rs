@@ -16,6 +16,13 @@ pub const INLINE_ANSWER: usize = 512 << 10;
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
+    if let Some(asked) = answer.counter_question() {
+        return Ok(format!(
+            "The user asks back before they decide:\n{asked}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it \
+             (`ask-post 'QUESTION' -w {} --context 'REPLY' -o KEY=DESCRIPTION`), and end your turn.",
+            run.workflow_id
+        ));
+    }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
     if let Some(until) = question.until.as_ref().filter(|_| answer.by == BY_EVENT) {
         return Ok(format!("What it waited for has come: {}. No person answered or decided anything.{note}", until.has_come()));

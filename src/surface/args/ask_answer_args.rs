@@ -111,6 +111,30 @@ pub enum Command {
         #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
         round: Option<QuestionId>,
     },
+    /// Ask back before you decide; the agent is relaunched with your question, and asks again
+    #[command(after_help = "Examples:
+  $ ask-answer ask-back docs-42 'Which section do you mean?'")]
+    AskBack {
+        /// The workflow
+        id: WorkflowId,
+        /// Your question to the agent
+        #[arg(value_name = "QUESTION", allow_hyphen_values = true)]
+        question: String,
+        /// Ask back only in this round
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
+        round: Option<QuestionId>,
+    },
+    /// Take an answer back; the question waits again
+    ///
+    /// This is possible as long as no run and no waiting process has taken the answer. An answer that was the asker's default cannot be
+    /// taken back, nor one whose question has meanwhile reached the time at which its default applies or it is cancelled.
+    Undo {
+        /// The workflow
+        id: WorkflowId,
+        /// Take only the answer of this round back
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
+        round: Option<QuestionId>,
+    },
     /// Withdraw a question; no agent is relaunched
     Cancel {
         /// The workflow
@@ -137,6 +161,8 @@ impl Command {
             Self::List => "list",
             Self::Show { .. } => "show",
             Self::Decline { .. } => "decline",
+            Self::AskBack { .. } => "ask-back",
+            Self::Undo { .. } => "undo",
             Self::Cancel { .. } => "cancel",
             Self::Edit { .. } => "edit",
         }

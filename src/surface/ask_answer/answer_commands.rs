@@ -9,7 +9,7 @@ use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
-use crate::mailbox::transitions::withdraw;
+use crate::mailbox::transitions::{undo, withdraw};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
 use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text};
@@ -36,6 +36,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
     // `decline` has these flags too, and they may stand before it.
     let flags_fit = match command {
         Command::Decline { note, round, .. } => (note.is_none() || given.note.is_none()) && (round.is_none() || given.round.is_none()),
+        Command::Undo { round, .. } | Command::AskBack { round, .. } => given.note.is_none() && (round.is_none() || given.round.is_none()),
         _ => given.note.is_none() && given.round.is_none(),
     } && (!given.text || matches!(command, Command::Edit { .. }));
     if !given.words.is_empty() || given.file.is_some() || !flags_fit {
@@ -48,6 +49,13 @@ pub fn run(args: AskAnswer) -> Result<u8> {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
             give(&args, &args.common.open()?, id, round, Answer::declined(note, by, CHANNEL))?;
         }
+        Command::AskBack { id, question, round } => {
+            if question.trim().is_empty() {
+                return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
+            }
+            give(&args, &args.common.open()?, id, round.or(given.round), Answer::asking_back(question.clone(), by, CHANNEL))?;
+        }
+        Command::Undo { id, round } => undo(&args, id, round.or(given.round), &by)?,
         Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree, &by)?,
         Command::Edit { id } => edit(&args, id, &by)?,
     }
@@ -67,6 +75,18 @@ fn not_both(given: &Reply, command: &Command) -> Error {
             format!("leave the flag out; see: ask-answer {name} --help"),
         ),
     }
+}
+
+/// `ask-answer undo ID`
+fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>, by: &str) -> Result<()> {
+    let undone = undo::undo(&args.common.open()?, id, round, by)?;
+    undone.warning.iter().for_each(|warning| program::warn(warning));
+    if args.common.json {
+        return program::print_json(&json!({
+            "state": "pending", "workflow_id": id, "question_id": undone.round.question, "warning": undone.warning,
+        }));
+    }
+    program::print(&format!("{id}: taken back ({}); the question waits again\n", undone.answer))
 }
 
 /// `ask-answer cancel ID`
@@ -139,12 +159,12 @@ fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
     }
     if args.common.json {
         return program::print_json(&json!({
-            "state": if declined { "declined" } else { "answered" }, "workflow_id": id, "question_id": accepted.round.question,
+            "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
             "value": reply.value.as_ref().map(AnswerValue::to_json),
             "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning,
         }));
     }
-    program::print(&if declined { format!("{id}: declined\n") } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })
+    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })
 }
 
 /// `ask-answer show ID`

@@ -142,7 +142,7 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 #[must_use]
 pub fn in_words(reply: &Answer) -> String {
     match (&reply.outcome, &reply.value) {
-        (Outcome::Declined, _) => "declined".into(),
+        (Outcome::Declined, _) => reply.word().into(),
         (_, value) => text::excerpt(&value.as_ref().map(AnswerValue::to_text).unwrap_or_default(), 100),
     }
 }

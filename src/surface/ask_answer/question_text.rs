@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::question::{Content, Kind, Part};
 use crate::mailbox::round::Round;
-use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within};
+use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within, round};
 use crate::surface::terminal::columns::{padded, width};
 use crate::surface::terminal::fitted;
 use crate::text::{excerpt, one_line};
@@ -44,8 +44,9 @@ pub fn headline(question: &Question) -> String {
     let wait = wait.unwrap_or_default();
     let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
     let priority = question.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
+    let again = if question.in_reply_to.is_some() { "(reply to you) " } else { "" };
     let many = if question.is_batch() { format!("({} questions) ", question.questions.len()) } else { String::new() };
-    format!("{wait}{overdue}{priority}{many}{}", excerpt(&question.title(), 100))
+    format!("{wait}{overdue}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
 /// The kind of answer, in words.
@@ -127,6 +128,7 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
         };
         let _ = writeln!(out, "  checkpoint {}{not_used}", one_line(&path.display().to_string()));
     }
+    out.push_str(&thread(mailbox, question));
     if let Some(context) = &question.context {
         out.push('\n');
         for line in context.trim_end().lines() {
@@ -134,6 +136,26 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
         }
     }
     out
+}
+
+/// The most earlier questions of a thread that are shown.
+const MAX_THREAD: usize = 8;
+
+/// What was asked before, and what the person asked back, the oldest first.
+fn thread(mailbox: &Mailbox, question: &Question) -> String {
+    let mut earlier = Vec::new();
+    let mut next = question.in_reply_to;
+    while let Some(id) = next.filter(|_| earlier.len() < MAX_THREAD) {
+        let round = RoundId { workflow: question.workflow_id.clone(), question: id };
+        let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
+        let answer = document.typed.answer.as_ref();
+        let asked_back = answer
+            .map_or(String::new(), |a| format!("\n  {} asked back: {}", excerpt(&a.by, 60), asked(a.note.as_deref().unwrap_or_default())));
+        earlier.push(format!("  before: {}{asked_back}\n", asked(&document.typed.title())));
+        next = document.typed.in_reply_to;
+    }
+    earlier.reverse();
+    if earlier.is_empty() { String::new() } else { format!("\n{}", earlier.concat()) }
 }
 
 /// In whose run a question was asked. Tasks and results are written by askbox itself, and are never pending.
@@ -163,6 +185,15 @@ pub fn round(mailbox: &Mailbox, found: &Round) -> String {
     let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
     if let Some(given) = &question.answer {
         out.push_str(&answer(given, ""));
+    }
+    if let Some(back) = &question.taken_back {
+        let _ = writeln!(
+            out,
+            "  taken back by {} {} ago: {}",
+            excerpt(&back.by, 60),
+            time::human(time::since(back.at)),
+            excerpt(&back.answer, 200)
+        );
     }
     for late in &question.late_answers {
         out.push_str(&answer(late, "late: "));

@@ -27,10 +27,12 @@ pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer
     let declined = answer.outcome == Outcome::Declined;
     if common.json {
         program::print_json(&json!({
-            "state": if declined { "declined" } else { "answered" },
+            "state": answer.event(),
             "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
             "value": answer.value.as_ref().map(AnswerValue::to_json), "own_words": own_words, "by": answer.by, "note": answer.note,
         }))?;
+    } else if let Some(asked) = answer.counter_question() {
+        program::say(&format!("the user asks back: {}\nreply by asking again\n", text::one_line(asked)));
     } else if declined {
         program::say(&format!("declined: {}\n", text::one_line(answer.note.as_deref().unwrap_or("the user does not answer this"))));
     } else {

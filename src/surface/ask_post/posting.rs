@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
-use crate::id::WorkflowId;
+use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument};
+use crate::mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question};
 use crate::surface::program;
 
 /// The most bytes of an array of questions.
@@ -90,6 +90,7 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     }
     let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
     question.asked_in = within.or(question.asked_in.take());
+    question.in_reply_to = question.in_reply_to.or_else(|| asked_back(mailbox, &question.workflow_id));
     match &question.checkpoint {
         Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
         None => {
@@ -112,6 +113,13 @@ fn complete_wait(question: &mut Question) {
     if question.expires_at.is_some() && question.on_expiry.is_none() && question.default.is_none() {
         question.default = Some(AnswerValue::Text(until.in_vain()));
     }
+}
+
+/// The round of this run, if its person asked back: the question replies to that.
+fn asked_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<QuestionId> {
+    let round = program::this_run().map(|asked| asked.run.round).filter(|round| round.workflow == *workflow)?;
+    let document = read_question::of_round(&mailbox.round(Folder::Running, &round), &round).ok()?;
+    document.typed.answer.filter(|answer| answer.asks_back).map(|_| round.question)
 }
 
 /// Refuses a checkpoint that cannot be read: the relaunched agent would not know its state.

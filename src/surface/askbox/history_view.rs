@@ -105,7 +105,7 @@ fn answer(given: &GivenAnswer, columns: Option<usize>) -> Vec<String> {
     let or = |text: &str, other: &str| if text.is_empty() { other.to_owned() } else { text::one_line(text) };
     let through = or(&given.channel, "another program");
     let who = match (given.outcome, given.by.as_str()) {
-        (Outcome::Declined, _) => format!("declined by {} through {through}{at}", or(&given.by, "somebody")),
+        (Outcome::Declined, _) => format!("{} by {} through {through}{at}", given.word(), or(&given.by, "somebody")),
         (_, BY_EVENT) => format!("the event that it waited for{at}"),
         (_, BY_DEFAULT) => format!("the asker's default, because nobody answered in time{at}"),
         _ => format!("by {} through {through}{at}", or(&given.by, "somebody")),

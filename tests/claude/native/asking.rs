@@ -148,3 +148,17 @@ fn a_withdrawn_question_does_not_become_an_answer_when_its_run_goes_on() {
     assert!(said.contains("Nobody answers this question: it was withdrawn.") && said.contains("User chose: go"), "{said}");
     assert_eq!(status["result"], "told");
 }
+
+#[test]
+fn a_person_who_asks_back_is_asked_again_and_the_second_question_replies_to_the_first() {
+    let again = json!([question("Which database, given one user?", false, &["SQLite", "Postgres"])]);
+    let world = run_that_asks(&json!([ask(&which_database()), ask(&again), {"text": "done"}]));
+    let first = world.document("pending/w.json")["question_id"].clone();
+    world.ok("ask-answer", &["ask-back", "w", "How many users?"]);
+    world.wait_status("w", "asking again", |s| s["state"] == "pending" && world.rounds("closed", "w").len() == 2);
+    let refused = told(&world).concat();
+    assert!(refused.contains("The user asks back before they decide: How many users?") && refused.contains("decide nothing"), "{refused}");
+    assert_eq!(world.document("pending/w.json")["in_reply_to"], first);
+    world.answer("w", "SQLite");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+}

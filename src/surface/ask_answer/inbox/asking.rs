@@ -43,6 +43,7 @@ pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
                 },
                 Reply::Skip => return Ok(Reply::Skip),
                 Reply::Decline => return Ok(Reply::Decline),
+                Reply::AskBack => return Ok(Reply::AskBack),
                 Reply::Quit => return Ok(Reply::Quit),
             }
             n += 1;
@@ -95,9 +96,10 @@ fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerV
         if !matches!(reply, Reply::Skip) {
             return Ok(reply);
         }
-        let rows = vec![item("Leave it open", 0), item("Decline to answer", 1), item("Back to the question", 2)];
+        let rows = vec![item("Leave it open", 0), item("Decline to answer", 1), item("Ask back first", 3), item("Back to the question", 2)];
         match given(Select::new("What now?", rows).prompt_skippable())? {
             Reply::Given(Item { value: 1, .. }) => return Ok(Reply::Decline),
+            Reply::Given(Item { value: 3, .. }) => return Ok(Reply::AskBack),
             Reply::Given(Item { value: 2, .. }) => {}
             Reply::Quit => return Ok(Reply::Quit),
             _ => return Ok(Reply::Skip),

@@ -124,6 +124,15 @@ fn open(mailbox: &Mailbox, workflow: &WorkflowId, by: &str) -> Result<Reply<()>>
                     _ => continue,
                 }
             }
+            Reply::AskBack => {
+                let question =
+                    Text::new("Your question:").with_help_message("the agent replies by asking again; esc: back").prompt_skippable();
+                match given(question)? {
+                    Reply::Given(question) if !question.trim().is_empty() => Answer::asking_back(question, by, CHANNEL),
+                    Reply::Quit => return Ok(Reply::Quit),
+                    _ => continue,
+                }
+            }
             Reply::Skip => return Ok(Reply::Skip),
             Reply::Quit => return Ok(Reply::Quit),
         };

@@ -46,6 +46,8 @@ pub(super) enum Reply<T> {
     Skip,
     /// Declined to answer.
     Decline,
+    /// Asks the agent something first.
+    AskBack,
     /// Left the inbox.
     Quit,
 }
@@ -56,6 +58,7 @@ impl<T> Reply<T> {
         match self {
             Self::Given(_) | Self::Skip => Reply::Skip,
             Self::Decline => Reply::Decline,
+            Self::AskBack => Reply::AskBack,
             Self::Quit => Reply::Quit,
         }
     }

@@ -78,6 +78,11 @@ fn answer_of_earlier_round(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> 
 /// The decision that a question's answer means; `None` if it has none.
 fn answered(question: &Question, event: &PreToolUse) -> Option<Decision> {
     let answer = question.answer.as_ref()?;
+    if let Some(asked) = answer.counter_question() {
+        return Some(Decision::Deny(format!(
+            "The user asks back before they decide: {asked}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it."
+        )));
+    }
     match (answer.outcome, &answer.value) {
         (Outcome::Answered, Some(value)) => {
             Some(Decision::Allow(ask_user_question::with_answers(&event.tool_input, question, answer, value)))

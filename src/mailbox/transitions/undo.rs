@@ -1,0 +1,131 @@
+//! The transition `answered/` → `pending/` on request: a person takes an answer back that no process has taken.
+//!
+//! Under the workflow's lock, which every claimant takes too, so that either the claim or the undo finds the answer:
+//! 1. check that the answer is there, that a person gave it, and that the question may wait again;
+//! 2. replace `answered/WORKFLOW.json` by the question without its answer, with `taken_back`: **the commit point**. Such a file is no
+//!    answer to anybody;
+//! 3. take the answer out of the checkpoints;
+//! 4. move the file to `pending/`, and make its timers.
+//!
+//! If the program dies after step 2, the watcher does the rest, as for every question without an answer in `answered/`: see
+//! [`super::answered_by_hand`].
+
+use crate::disk::{self, Placed};
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::checkpoints::user_answer;
+use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::closing::TakenBack;
+use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry, Question, QuestionDocument};
+use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::transitions::{answered_by_hand, settle};
+use crate::mailbox::{round, timers};
+use crate::time;
+
+/// An answer that was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The round, which waits again.
+    pub round: RoundId,
+    /// Who had given the answer, how and when.
+    pub answer: String,
+    /// What did not work beside it.
+    pub warning: Option<String>,
+}
+
+/// Takes the answer of a workflow back. With `expect`, only that of this round.
+///
+/// # Errors
+/// [`Error::NotFound`] if the workflow has no round; [`Error::Conflict`] if there is no answer that can be taken back.
+pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, by: &str) -> Result<Undone> {
+    let lock = mailbox.lock(workflow)?;
+    let (mut document, answer) = answered(mailbox, &lock)?;
+    let round = round::round_of(mailbox, &document.typed)?;
+    if let Some(expected) = expect.filter(|e| *e != round.question) {
+        return Err(Error::conflict(
+            format!("the answer of {workflow} is that of round {}, not of {expected}", round.question),
+            format!("see it with: ask-answer show {workflow}"),
+        ));
+    }
+    may_wait_again(&document.typed, &answer)?;
+    let entry = Entry::of("taken_back", &round).answer(&document.typed, &answer).by(by);
+    let who = answer.who();
+    document.typed.question_id = Some(round.question);
+    document.typed.answer = None;
+    document.typed.taken_back = Some(TakenBack { at: time::now(), by: by.into(), answer: who.clone() });
+    document.update()?;
+    let (path, pending) = (mailbox.document(Folder::Answered, workflow), mailbox.document(Folder::Pending, workflow));
+    disk::replace(&path, &document.to_file_within(MAX_QUESTION)?)?;
+    let mut warning = user_answer::clear(mailbox, &document.typed, &round);
+    match disk::rename(&path, &pending) {
+        Ok(Placed::Done) => {}
+        Ok(Placed::NameExists) => warning = Some("another question took its place just now; see: askbox doctor".into()),
+        Err(e) => warning = Some(format!("the watcher moves the question back to pending/: {e}")),
+    }
+    if let Err(e) = timers::arm(mailbox, &document.typed, &round) {
+        warning.get_or_insert(format!("its timers are made by the watcher: {e}"));
+    }
+    audit::record(mailbox, entry);
+    Ok(Undone { round, answer: who, warning })
+}
+
+/// The answered document, and its answer.
+fn answered(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<(QuestionDocument, Answer)> {
+    let workflow = lock.workflow();
+    answered_by_hand::clear_brought_back(mailbox, lock)?;
+    let pending = settle::settle(mailbox, lock)?;
+    let document = match answered_by_hand::readable(&mailbox.document(Folder::Answered, workflow), workflow) {
+        Err(e) if e.is_missing_file() => return Err(nothing_to_take_back(mailbox, workflow)),
+        other => other?,
+    };
+    let show = format!("see it with: ask-answer show {workflow}");
+    if pending.is_some() {
+        return Err(Error::conflict(format!("{workflow} asks its next question already, so the earlier one cannot wait again"), show));
+    }
+    match document.typed.answer.clone().filter(|answer| !answer.is_blank()) {
+        Some(answer) => Ok((document, answer)),
+        None => Err(Error::conflict(format!("the question of {workflow} was moved to answered/ without an answer"), show)),
+    }
+}
+
+fn nothing_to_take_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let show = format!("see it with: ask-answer show {workflow}");
+    let Some(last) = round::latest(mailbox, workflow) else {
+        return Error::not_found(format!("{workflow} has asked nothing"), "list the questions: ask-answer list");
+    };
+    match (&last.document.typed.closed, last.folder) {
+        (None, Folder::Pending) => Error::conflict(format!("the question of {workflow} is not answered yet"), show),
+        (None, Folder::Running) => Error::conflict(
+            format!("a process has taken the answer of {workflow} already"),
+            format!("stop the run, if there is one: relaunch stop {workflow}"),
+        ),
+        (closed, folder) => {
+            let state = closed.as_ref().map_or(folder.name(), |c| c.state.word());
+            Error::conflict(format!("the question of {workflow} is {state}: its answer cannot be taken back"), show)
+        }
+    }
+}
+
+/// Whether a person gave the answer, and nothing would decide at once if it were taken back.
+fn may_wait_again(question: &Question, answer: &Answer) -> Result<()> {
+    let workflow = &question.workflow_id;
+    if !answer.is_a_persons() {
+        return Err(Error::conflict(
+            format!("nobody answered {workflow}: it was {}", answer.who()),
+            format!("tell the agent when it asks again, or stop its run: relaunch stop {workflow}"),
+        ));
+    }
+    let decides = match question.on_expiry() {
+        OnExpiry::Default => "its default would apply at once",
+        OnExpiry::Cancel => "it would be cancelled at once",
+        OnExpiry::Keep => return Ok(()),
+    };
+    if question.expires_at.is_some_and(|at| at <= time::now()) {
+        return Err(Error::conflict(
+            format!("the time of the question of {workflow} is over: {decides}"),
+            format!("let the agent have the answer, or withdraw the work: relaunch stop {workflow}"),
+        ));
+    }
+    Ok(())
+}
