@@ -1,8 +1,9 @@
 //! A clock that was ahead once, and was set back: no date that it left keeps anything from happening.
 
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{World, until};
+use crate::support::{Running, World, until};
 use serde_json::{Value, json};
 
 const IN_TEN_YEARS: &str = "2036-11-22T10:00:00.000Z";
@@ -13,13 +14,24 @@ fn change(world: &World, path: &std::path::Path, change: impl Fn(&mut Value)) {
     std::fs::write(path, document.to_string()).expect("it is written");
 }
 
+/// The first attempt of `docs` fails, and the command that would see to the next one is killed.
+fn failed_once(world: &World) {
+    let (short, long) = ("backoff = \"50ms\"\nbackoff_max = \"500ms\"", "backoff = \"1h\"\nbackoff_max = \"1h\"");
+    world.reconfigure(short, long);
+    let mut command = world.command("relaunch");
+    let command = Running::start(command.arg("docs").stdout(Stdio::null()).stderr(Stdio::null()));
+    until("the attempt has failed", || world.state("docs") == "retrying");
+    command.kill();
+    world.reconfigure(long, short);
+}
+
 #[test]
 fn a_failed_attempt_whose_retry_lies_ten_years_ahead_is_tried_again_at_once() {
     for ended_at in [None, Some(IN_TEN_YEARS)] {
         let world = World::stepping("[ -e $AGENT_DIR/well ] && work || exit 3");
         world.ask_and_answer("docs");
         let round = world.round("docs");
-        world.run("relaunch", &["docs"]);
+        failed_once(&world);
         let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
         change(&world, &record, |run| {
             run["retry_at"] = json!(IN_TEN_YEARS);
@@ -49,7 +61,7 @@ fn a_round_claimed_ten_years_ahead_whose_watcher_died_is_launched() {
     let world = World::stepping("[ -e $AGENT_DIR/well ] && work || exit 3");
     world.ask_and_answer("docs");
     let round = world.round("docs");
-    world.run("relaunch", &["docs"]);
+    failed_once(&world);
     let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
     change(&world, &record, |run| {
         for field in ["started_at", "ended_at", "retry_at", "why", "failure"] {
