@@ -73,8 +73,10 @@ fn run(args: Args) -> Result<u8> {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
             stop(&open()?, &id(&workflow)?, Flags { grace: grace.as_deref(), report, now }, json)
         }
-        Command::Retry { id: workflow } => run_now::retry(&open()?, &id(&workflow)?, json),
+        Command::Retry { id: None, .. } => run_now::retry_all(&open()?, json),
+        Command::Retry { id: Some(workflow), .. } => run_now::retry(&open()?, &id(&workflow)?, json),
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
+        Command::Done { id: workflow } => take_prompt::done(&open()?, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => {
             let round = recovery::drop_parked(&open()?, &id(&workflow)?, &program::user(), why)?;
             program::print(&format!("dropped {round}\n")).map(|()| 0)

@@ -138,6 +138,13 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, c
     }
     let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
     Ok(match (newest.state, newest.run) {
+        (Closed::Delivered, Some(run)) if run.claimant != Claimant::Supervisor => {
+            let how = match run.claimant {
+                Claimant::Inline => "its asker waited for the answer (ask-post --wait)",
+                Claimant::Prompt | Claimant::Supervisor => "a main agent took the answer (relaunch prompt, or relaunch done)",
+            };
+            ended(workflow, End::HandedOver, format!("{how} and went on by itself; what came of it, askbox does not know"))
+        }
         (Closed::Delivered, run) => Found::Finished(run.map(Box::new)),
         (Closed::Withdrawn | Closed::Superseded, _) => ended(workflow, End::Cancelled, newest.why),
         (Closed::Expired, _) => ended(workflow, End::Expired, newest.why),
@@ -161,7 +168,7 @@ struct Newest {
 
 /// The round that began last. It need not be the one that closed last: a question asked during a run may close before the run.
 fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
-    let mut newest: Option<Newest> = None;
+    let (mut newest, mut waited): (Option<Newest>, Option<Newest>) = (None, None);
     for round in closed {
         let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, &round)) else { continue };
         let Question { closed: Some(closed), .. } = &document.typed else { continue };
@@ -170,13 +177,12 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
             continue;
         }
         let run = record::latest(mailbox, &round)?;
-        // A waiting asker or a main agent took this answer and goes on by itself: no run of ours ended.
-        if closed.state == Closed::Delivered && run.as_ref().is_some_and(|r| r.claimant != Claimant::Supervisor) {
-            continue;
-        }
-        newest = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run });
+        let claimant = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|r| r.claimant);
+        // An agent that waits for an answer does so within its run, which is what ends. Where there is no run, its asker was no agent.
+        let place = if claimant == Some(Claimant::Inline) { &mut waited } else { &mut newest };
+        *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run });
     }
-    Ok(newest)
+    Ok(newest.or(waited))
 }
 
 /// The agent's final text, from the events: the run's record holds only its beginning.

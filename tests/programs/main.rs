@@ -12,6 +12,7 @@ mod demo;
 mod dependencies;
 mod doctor;
 mod for_people;
+mod handed_over;
 mod history;
 mod inbox;
 mod init;

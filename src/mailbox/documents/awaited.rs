@@ -26,6 +26,8 @@ pub enum End {
     Expired,
     /// The user or a limit stopped it.
     Stopped,
+    /// A process that askbox did not launch took the answer, and went on by itself.
+    HandedOver,
 }
 
 impl End {
@@ -39,6 +41,7 @@ impl End {
             Self::Cancelled => "cancelled",
             Self::Expired => "expired",
             Self::Stopped => "stopped",
+            Self::HandedOver => "handed over",
         }
     }
 

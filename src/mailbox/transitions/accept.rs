@@ -119,7 +119,9 @@ fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
     let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
     Error::conflict(
         format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
-        format!("start the watcher (relaunch watch) or run it now: relaunch {workflow}"),
+        format!(
+            "start the watcher (relaunch watch) or run it now: relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"
+        ),
     )
 }
 

@@ -215,10 +215,19 @@ Prints one of:
         timeout: Option<String>,
     },
     /// Run a parked round again, now
-    #[command(after_long_help = "Examples:\n  $ relaunch retry docs-42")]
+    #[command(after_long_help = "Examples:
+  $ relaunch retry docs-42
+  $ relaunch retry --all
+
+With --all, a watcher that runs launches every parked round, as many at a time as its limits allow. Without one, they
+run here, one after the other. The exit status is 1 if one of them fails again.")]
     Retry {
         /// The workflow
-        id: String,
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// Every parked round
+        #[arg(long)]
+        all: bool,
     },
     /// Give up a parked round; its files are kept in closed/
     #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]
@@ -236,6 +245,18 @@ Prints one of:
 The round then counts as delivered, and no watcher launches an agent for it. Use this only if the main agent
 relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
     Prompt {
+        /// The workflow
+        id: String,
+    },
+    /// Say that a process of yours has had an answer; the round then counts as delivered
+    #[command(after_long_help = "Examples:
+  $ ask-answer docs-42 merge
+  $ claude -p 'Resume workflow from the checkpoint of docs-42 …'
+  $ relaunch done docs-42
+
+For a main agent that starts its own processes and did not take the answer with `relaunch prompt`. Without this, the
+answer waits for a run, and the next answer of the workflow is refused.")]
+    Done {
         /// The workflow
         id: String,
     },

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::documents::until::Until;
 use crate::mailbox::transitions::post::{self, IfPending};
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::{batch, inline_wait, no_checkpoint, post_receipt, posting};
 use crate::surface::program;
@@ -30,6 +31,10 @@ pub fn run(args: AskPost) -> Result<u8> {
     let asked = document.typed.clone();
     let receipt = post::post_document(&mailbox, document, if_pending)?;
     no_checkpoint::warn(&mailbox, &[asked]);
+    if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
+        let id = &receipt.round.workflow;
+        program::warn(&format!("an earlier answer of {id} still waits for its run; if you have it already: relaunch done {id}"));
+    }
     post_receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
 }
 

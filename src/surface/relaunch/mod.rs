@@ -9,7 +9,7 @@
 //! | [`logs`] | `logs`, `events` |
 //! | [`status`] | `status`, `status -f`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
-//! | [`take_prompt`] | `prompt` |
+//! | [`take_prompt`] | `prompt`, `done` |
 //! | [`supervise`] | the hidden `supervise` |
 //!
 //! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),

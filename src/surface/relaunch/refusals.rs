@@ -6,6 +6,11 @@ use crate::mailbox::Mailbox;
 use crate::run::claim::Refusal;
 use crate::run::view::status::{self, Standing};
 
+/// Whether the workflow's last round is closed, so that a new one can follow.
+fn is_over(state: Standing) -> bool {
+    matches!(state, Standing::Delivered | Standing::Withdrawn | Standing::Expired | Standing::Superseded | Standing::Dropped)
+}
+
 /// The refusal as an error, with a hint that fits the workflow's status.
 pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> Error {
     let now = match status::of(mailbox, workflow) {
@@ -24,6 +29,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
         }
+        Refusal::NothingAnswered if is_over(now.state) => Error::conflict(
+            format!("{workflow} has nothing to run: it is {}", now.state.word()),
+            format!("go on with words of your own: relaunch run -w {workflow} --prompt TEXT"),
+        ),
         Refusal::NothingAnswered => Error::conflict(
             format!("{workflow} has nothing to run: it is {}", now.state.word()),
             format!("details: relaunch status {workflow}"),

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::run::attempt::record::Run;
 use crate::run::on_demand::{self, RunNow};
 use crate::run::recovery;
 use crate::run::task::{self, Task};
@@ -30,6 +33,40 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8>
     let config = config::load()?.config;
     let run = recovery::retry(mailbox, &config, workflow)?;
     foreground::run(mailbox, config, (&run).into(), json)
+}
+
+/// `relaunch retry --all`: every parked round. A watcher that runs launches them as its limits allow; without one, each runs in this process,
+/// one after the other. Returns 1 if one of them did not go on or did not end well.
+pub fn retry_all(mailbox: &Mailbox, json: bool) -> Result<u8> {
+    let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).map(|round| round.workflow).collect();
+    parked.sort();
+    parked.dedup();
+    if parked.is_empty() {
+        return program::print(if json { "" } else { "nothing is parked\n" }).map(|()| 0);
+    }
+    let has_watcher = presence::anybody(mailbox)?;
+    let mut status = 0;
+    for workflow in parked {
+        let retried = match has_watcher {
+            true => config::load().and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow)).and_then(|run| said(&run, json)),
+            false => retry(mailbox, &workflow, json),
+        };
+        status = status.max(retried.unwrap_or_else(|e| {
+            program::complain(&e);
+            1
+        }));
+    }
+    Ok(status)
+}
+
+fn said(run: &Run, json: bool) -> Result<u8> {
+    let (workflow, attempt) = (&run.workflow_id, run.attempt);
+    if json {
+        program::print_json(&json!({"workflow_id": workflow, "question_id": run.question_id, "attempt": attempt}))?;
+    } else {
+        program::print(&format!("{workflow}: the watcher launches attempt {attempt}\n"))?;
+    }
+    Ok(0)
 }
 
 /// `relaunch run FILE`, `relaunch run --prompt TEXT`.

@@ -1,6 +1,8 @@
-//! `relaunch prompt ID`: claims the answer and prints the resume prompt, for a main agent that starts its own subagent.
+//! `relaunch prompt ID`: claims the answer and prints the resume prompt, for a main agent that starts its own subagent. `relaunch done ID`:
+//! the same for a main agent that has given the answer to a process of its own already.
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::config;
 use crate::error::Result;
@@ -10,6 +12,22 @@ use crate::run::claim::{self, By, ClaimAttempt};
 use crate::run::prompt::message;
 use crate::surface::program;
 use crate::surface::relaunch::refusals;
+
+/// `relaunch done ID`: the caller's own process has had the answer. Closes the round as delivered; nothing is launched.
+pub fn done(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let claim = match claim::claim(mailbox, workflow, By::Prompt)? {
+        ClaimAttempt::Claimed(claim) => claim,
+        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+    };
+    let question_id = claim.run.question_id;
+    claim.delivered(mailbox, "relaunch done")?;
+    if json {
+        program::print_json(&json!({"state": "delivered", "workflow_id": workflow, "question_id": question_id}))?;
+    } else {
+        program::print(&format!("{workflow}: its answer counts as delivered; no agent is started\n"))?;
+    }
+    Ok(0)
+}
 
 #[derive(Serialize)]
 struct Prompt<'a> {

@@ -207,7 +207,8 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         asked_by: question.asked_by.clone(),
         since,
         attempt: run.as_ref().map(|r| r.attempt),
-        session_id: run.as_ref().map(|r| r.session_id),
+        // Of an answer that a process took for itself, there is no session.
+        session_id: run.as_ref().filter(|r| r.claimant == Claimant::Supervisor).map(|r| r.session_id),
         retry_at: run.as_ref().and_then(|r| r.retry_at),
         why: run
             .as_ref()

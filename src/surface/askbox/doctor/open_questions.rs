@@ -114,7 +114,7 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
         return checkup.report(
             "unclaimed",
             id.as_str(),
-            format!("answered {ago} ago, but no watcher is running to relaunch the agent"),
+            format!("answered {ago} ago, but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})"),
             mend,
         );
     }
