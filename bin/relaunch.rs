@@ -16,7 +16,7 @@ use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{all, follow, queue_state, table};
 use askbox::surface::relaunch::stop_run::{self, Flags};
-use askbox::surface::relaunch::{run_now, supervise, take_prompt, watch};
+use askbox::surface::relaunch::{run_now, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -69,6 +69,7 @@ fn run(args: Args) -> Result<u8> {
             spawn_resume::spawn(&common.open_or_create()?, spawn, json)
         }
         Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, &id(&workflow)?, timeout.as_deref(), json),
+        Command::Wait { id: workflow, timeout } => wait::wait(&open()?, &id(&workflow)?, timeout.as_deref(), json),
         Command::Stop { id: workflow, grace, report, now, tree } => {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
             stop(&open()?, &id(&workflow)?, Flags { grace: grace.as_deref(), report, now }, json)

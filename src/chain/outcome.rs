@@ -180,6 +180,9 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
         let claimant = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|r| r.claimant);
         // An agent that waits for an answer does so within its run, which is what ends. Where there is no run, its asker was no agent.
         let place = if claimant == Some(Claimant::Inline) { &mut waited } else { &mut newest };
+        if place.as_ref().is_some_and(|n| n.begun > begun) {
+            continue;
+        }
         *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run });
     }
     Ok(newest.or(waited))

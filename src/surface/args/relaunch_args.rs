@@ -214,6 +214,22 @@ Prints one of:
         #[arg(long, value_name = "DURATION")]
         timeout: Option<String>,
     },
+    /// Wait for the end of a workflow, launch nothing, and print its final text
+    #[command(after_long_help = "Examples:
+  $ relaunch wait docs-42
+  $ relaunch wait docs-42 --timeout 2h && make release
+
+Prints what `relaunch resume` prints of a workflow that has ended: its final text, with status 0, or a line such as
+`parked (ID): why`, with status 1. A question does not end the wait. If --timeout is over first, the status is 6.
+The command launches nothing: a watcher, or another command, does. Standard error says so if no watcher runs, and
+if a person must do something first.")]
+    Wait {
+        /// The workflow
+        id: String,
+        /// How long to wait [default: 2h, or a little less than the Bash tool's timeout]
+        #[arg(long, value_name = "DURATION")]
+        timeout: Option<String>,
+    },
     /// Run a parked round again, now
     #[command(after_long_help = "Examples:
   $ relaunch retry docs-42

@@ -9,6 +9,7 @@
 //! | [`logs`] | `logs`, `events` |
 //! | [`status`] | `status`, `status -f`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
+//! | [`wait`] | `wait` |
 //! | [`take_prompt`] | `prompt`, `done` |
 //! | [`supervise`] | the hidden `supervise` |
 //!
@@ -27,4 +28,5 @@ pub mod stop_signals;
 pub mod supervise;
 pub mod take_prompt;
 pub mod to_the_end;
+pub mod wait;
 pub mod watch;

@@ -50,7 +50,7 @@ pub struct Spawn {
 /// `relaunch spawn`.
 pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let deadline = Instant::now() + wait_limit(args.timeout.as_deref())?;
+    let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
     let request = Request {
         caller: caller(mailbox)?,
         instructions: instructions(args.file, args.prompt)?,
@@ -88,7 +88,7 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
 /// `relaunch resume ID`.
 pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let deadline = Instant::now() + wait_limit(timeout)?;
+    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     log::warnings_to_stderr(config.log.format);
     match resume::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow))? {
         Resumed::Ended(ended) => {
@@ -119,7 +119,7 @@ fn caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
 }
 
 /// The run that the environment names, if the environment proves it.
-fn proven_caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
+pub(super) fn proven_caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
     let (Some(caller), Some(run)) = (said_caller()?, program::this_run()) else { return Ok(None) };
     Ok(asked_within::session(mailbox, &run)?.map(|_| caller))
 }
@@ -139,14 +139,14 @@ fn instructions(file: Option<PathBuf>, prompt: Option<String>) -> Result<Instruc
     }
 }
 
-/// How long to wait: `--timeout`, else nine tenths of the time that the Bash tool around this call gives it.
-fn wait_limit(given: Option<&str>) -> Result<Duration> {
+/// How long to wait: `--timeout`, else nine tenths of the time that the Bash tool around this call gives it, else `otherwise`.
+pub(super) fn wait_limit(given: Option<&str>, otherwise: Duration) -> Result<Duration> {
     if let Some(given) = given {
         return time::parse_duration(given, "timeout").map_err(|e| program::of_flag("--timeout", e));
     }
     let configured = program::env(BASH_TIMEOUT).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
     let bash = configured.or_else(|| program::env("CLAUDECODE").map(|_| DEFAULT_BASH_TIMEOUT));
-    Ok(bash.map_or(MAX_WAIT, |limit| (limit / 10 * 9).min(MAX_WAIT)))
+    Ok(bash.map_or(otherwise, |limit| (limit / 10 * 9).min(MAX_WAIT)))
 }
 
 fn print_signal(signal: &Signal) -> Result<()> {
@@ -154,7 +154,7 @@ fn print_signal(signal: &Signal) -> Result<()> {
 }
 
 /// Prints how a workflow ended. A closed pipe is an error here: a reader that is gone was not told.
-fn print(ended: &Ended, json: bool) -> Result<()> {
+pub(super) fn print(ended: &Ended, json: bool) -> Result<()> {
     let written = if json {
         program::write_json(&String::from_utf8_lossy(&document::to_json(ended)?))
     } else if ended.end == End::Finished {
@@ -171,6 +171,6 @@ fn print(ended: &Ended, json: bool) -> Result<()> {
     })
 }
 
-fn exit_status(ended: &Ended) -> u8 {
+pub(super) fn exit_status(ended: &Ended) -> u8 {
     u8::from(ended.end != End::Finished)
 }

@@ -7,4 +7,5 @@ mod foreground;
 mod foreground_killed;
 mod no_result;
 pub(crate) mod scripted;
+mod wait;
 mod waking;

@@ -1,0 +1,52 @@
+//! `relaunch wait`: it waits for the end of a workflow and drives nothing.
+
+use std::process::Stdio;
+
+use crate::chains::scripted::{ASKS, Tree};
+use crate::support::{Running, until};
+
+#[test]
+fn wait_goes_on_over_a_question_and_prints_the_final_text_that_resume_prints() {
+    let tree = Tree::new();
+    tree.does("w", ASKS);
+    let watcher = tree.world.start_watcher();
+    assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
+    let (said, result) = (tree.world.path("said"), tree.world.path("result"));
+    let mut command = tree.world.command("relaunch");
+    command.args(["wait", "w", "--timeout", "5m"]);
+    command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
+    let mut waiting = Running::start(&mut command);
+    until("the person is told of the question", || std::fs::read_to_string(&said).unwrap().contains("waits for a person"));
+    tree.answer("w");
+    assert!(waiting.wait().success());
+    let result = std::fs::read_to_string(&result).unwrap();
+    assert_eq!(result, "it is 2\n");
+    assert_eq!(tree.resume("w"), (0, result.trim_end().into()));
+    assert!(!std::fs::read_to_string(&said).unwrap().contains("no watcher runs"));
+    watcher.stop();
+}
+
+#[test]
+fn wait_launches_nothing_and_says_that_no_watcher_runs() {
+    let tree = Tree::new();
+    tree.does("w", ASKS);
+    assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
+    tree.answer("w");
+    let waited = tree.world.run("relaunch", &["wait", "w", "--timeout", "100ms"]);
+    assert_eq!((waited.code(), waited.stdout.as_str(), tree.launches("w")), (6, "", 1), "{waited:?}");
+    assert!(waited.stderr.contains("no watcher runs") && waited.stderr.contains("relaunch resume w"), "{waited:?}");
+    assert!(tree.world.in_mailbox("answered/w.json").exists());
+    assert_eq!(tree.resume("w"), (0, "it is 2".into()));
+    assert_eq!(tree.world.ok("relaunch", &["wait", "w"]), "it is 2\n", "an end that is there is printed at once");
+}
+
+#[test]
+fn wait_says_how_a_workflow_ended_without_a_text_and_knows_no_other_workflow() {
+    let tree = Tree::with("[relaunch]\nattempts = 1\n");
+    tree.does("w", "echo HOPELESS");
+    assert_eq!(tree.world.run("relaunch", &["run", "-w", "w", "--prompt", "go"]).code(), 1);
+    let waited = tree.world.run("relaunch", &["wait", "w"]);
+    assert_eq!(waited.code(), 1, "{waited:?}");
+    assert!(waited.stdout.starts_with("parked (w): "), "{waited:?}");
+    assert_eq!(tree.world.run("relaunch", &["wait", "other"]).code(), 3);
+}
