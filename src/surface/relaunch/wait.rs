@@ -57,7 +57,9 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
 /// What somebody must do before the workflow can end, if that is known.
 fn what_it_waits_for(mailbox: &Mailbox, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
     if asks {
-        return Ok(Some(format!("{workflow}, or a workflow below it, waits for an answer, a person or an event; see for which: askbox tree {workflow}")));
+        return Ok(Some(format!(
+            "{workflow}, or a workflow below it, waits for an answer, a person or an event; see for which: askbox tree {workflow}"
+        )));
     }
     if presence::anybody(mailbox)? || has_live_run(mailbox)? {
         return Ok(None);
