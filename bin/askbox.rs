@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox_args::{Askbox, Command};
-use askbox::surface::askbox::{agents, demo, doctor, gc, history_view, hook, init, tree_view};
+use askbox::surface::askbox::{agents, count, demo, doctor, gc, history_view, hook, init, tree_view};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -28,6 +28,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Gc(args) => gc::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Hook => hook::run(),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),

@@ -13,6 +13,7 @@ mod first_design;
 mod main_job;
 mod native;
 mod operator;
+mod plugin;
 mod refused;
 mod scripted_api;
 mod stopping;

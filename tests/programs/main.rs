@@ -23,6 +23,7 @@ mod other_folders;
 mod questions;
 mod schema_is_current;
 mod service;
+mod session_news;
 mod small_programs;
 mod tree;
 mod umask;

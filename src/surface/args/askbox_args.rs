@@ -112,11 +112,19 @@ pub enum Command {
   $ askbox agents list
   $ askbox agents show reviewer")]
     Agents(Agents),
-    /// Answer Claude Code's PreToolUse hook: take what an agent asks with AskUserQuestion
+    /// Print how many questions wait for a person, for a status line or a prompt
     ///
-    /// Every run of askbox gives this command to its agent; nobody needs to set it up. The event is read from standard input. In a
-    /// live run, a call of AskUserQuestion is posted as a question and deferred: the run ends, and costs nothing while it waits.
-    /// Once the question is answered, the run goes on, and the very same call has the answer. Anywhere else, nothing is printed.
+    /// Names are counted and no question is read, so one that waits for a file or a time counts too. Where there is no mailbox, the number is 0.
+    #[command(after_help = "Examples:
+  $ askbox count
+  $ askbox count --json")]
+    Count(Count),
+    /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened
+    ///
+    /// Every run of askbox gives this command to its agent; for the sessions of a user, the plugin does. The event is read from standard input.
+    /// In a live run, a call of AskUserQuestion is posted as a question and deferred: the run ends, and costs nothing while it waits.
+    /// Once the question is answered, the run goes on, and the very same call has the answer. A session of a user is told what waits
+    /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
     Hook,
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
@@ -268,4 +276,12 @@ pub struct Init {
     /// Print a section for CLAUDE.md: how agents start sub-agents, ask, and end their turns
     #[arg(long)]
     pub claude_md: bool,
+}
+
+/// `askbox count`
+#[derive(Debug, Args)]
+pub struct Count {
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
 }

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod claude_md;
+pub mod count;
 pub mod demo;
 pub mod doctor;
 pub mod gc;

@@ -1,16 +1,45 @@
-//! What Claude Code says to a PreToolUse hook, and the decision that it reads.
+//! What Claude Code says to a hook, and what it reads.
 
 use std::io::Read;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, IoContext, Result};
+use crate::id::SessionId;
 use crate::surface::program;
 
 /// The most bytes of an event.
 const LONGEST: u64 = 16 << 20;
+
+/// What Claude Code calls the hook for.
+#[derive(Debug)]
+pub(super) enum Event {
+    PreToolUse(PreToolUse),
+    /// The session begins or goes on.
+    Session(Session),
+    /// Nothing that this program answers.
+    Other,
+}
+
+/// A moment at which a session can be told something.
+#[derive(Debug, Deserialize)]
+pub(super) struct Session {
+    pub(super) hook_event_name: Moment,
+    pub(super) session_id: SessionId,
+    /// The subagent in which it happens; missing in the session itself.
+    #[serde(default)]
+    pub(super) agent_id: Option<String>,
+}
+
+/// Which moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Moment {
+    SessionStart,
+    UserPromptSubmit,
+    PostToolUse,
+}
 
 /// A tool is about to be called.
 #[derive(Debug, Deserialize)]
@@ -31,12 +60,22 @@ pub(super) struct PreToolUse {
 }
 
 /// Reads the event from standard input.
-pub(super) fn read() -> Result<PreToolUse> {
+pub(super) fn read() -> Result<Event> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(LONGEST).read_to_end(&mut bytes).io("read", "standard input")?;
-    serde_json::from_slice(&bytes).map_err(|e| {
-        Error::invalid("standard input", format!("is no event of a PreToolUse hook: {e}"), "let Claude Code call this command")
-    })
+    let invalid =
+        |e: serde_json::Error| Error::invalid("standard input", format!("is no event of a hook: {e}"), "let Claude Code call this command");
+    let event: Value = serde_json::from_slice(&bytes).map_err(invalid)?;
+    match event["hook_event_name"].as_str() {
+        Some("PreToolUse") | None => serde_json::from_value(event).map(Event::PreToolUse).map_err(invalid),
+        Some("SessionStart" | "UserPromptSubmit" | "PostToolUse") => serde_json::from_value(event).map(Event::Session).map_err(invalid),
+        Some(_) => Ok(Event::Other),
+    }
+}
+
+/// Tells the session this.
+pub(super) fn tell(moment: Moment, words: &str) -> Result<()> {
+    program::print_json(&json!({ "hookSpecificOutput": { "hookEventName": moment, "additionalContext": words } }))
 }
 
 /// What is to become of the call.
