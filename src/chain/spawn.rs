@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::awaited::{Ended, Join};
-use crate::mailbox::{Mailbox, workflows};
+use crate::mailbox::{Mailbox, pause, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::money::budget::Allowance;
 use crate::run::money::day::DayBudget;
@@ -123,16 +123,19 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: Request) -> Res
         }
     };
     let child = task.workflow.clone();
-    let mut start_failed = None;
+    let start_failed;
     if begun {
-        take_up(mailbox, config, &child)?;
+        start_failed = pause::check(mailbox).err();
+        if start_failed.is_none() {
+            take_up(mailbox, config, &child)?;
+        }
     } else {
         let run = task::begin(mailbox, config, task).inspect_err(|_| {
             if let Some(wait) = &wait {
                 let _ = wait.remove();
             }
         })?;
-        start_failed = detach::start(mailbox, &run).err();
+        start_failed = pause::check(mailbox).and_then(|()| detach::start(mailbox, &run)).err();
     }
     Ok(Spawned { child, start_failed, mailbox, wait })
 }

@@ -39,6 +39,7 @@
 //! | [`awaits`] | workflows that wait for others |
 //! | [`lineage`], [`children`] | parents and children; the names by which a parent's children are found |
 //! | [`asked_within`] | whether a process or a question belongs to the run that it names |
+//! | [`pause`] | whether the operator holds the queue |
 //! | `presence` | whether a watcher is present |
 
 pub mod asked_within;
@@ -55,6 +56,7 @@ pub mod lineage;
 pub mod list;
 pub mod newest_first;
 pub mod past_rounds;
+pub mod pause;
 #[cfg(feature = "relaunch")]
 pub mod presence;
 pub mod quarantine;

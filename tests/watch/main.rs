@@ -13,6 +13,7 @@ mod notifiers;
 mod one_look;
 mod operator;
 mod partial;
+mod pause;
 mod told;
 mod umask;
 mod until;

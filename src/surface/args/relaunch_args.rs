@@ -264,6 +264,20 @@ relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
         /// The workflow
         id: String,
     },
+    /// Hold the queue: nothing is launched until `relaunch go`
+    #[command(after_long_help = "Examples:
+  $ relaunch pause --why 'the API is down until noon'
+  $ relaunch go
+
+Runs that are live go on, and questions are asked and answered as ever. Watchers and commands in the foreground launch
+nothing: what waits is launched after `relaunch go`. The pause is a file, pause.json, and survives a reboot.")]
+    Pause {
+        /// The reason, for everybody who looks
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
+    },
+    /// Let the queue go on after `relaunch pause`
+    Go,
     /// Say that a process of yours has had an answer; the round then counts as delivered
     #[command(after_long_help = "Examples:
   $ ask-answer docs-42 merge

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::list::{self, Pending};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use crate::mailbox::{Mailbox, read_question};
+use crate::mailbox::{Mailbox, pause, read_question};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
 use crate::surface::terminal::{columns, fitted};
@@ -30,6 +30,9 @@ pub fn pending(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
     rows.extend(
         held.iter().map(|held| [held.workflow.to_string(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]),
     );
+    if let Some(how) = pause::held(mailbox) {
+        program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
+    }
     if rows.is_empty() {
         program::say("no question is pending\n");
     }

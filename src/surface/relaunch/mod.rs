@@ -11,6 +11,7 @@
 //! | [`spawn_resume`] | `spawn`, `resume` |
 //! | [`wait`] | `wait` |
 //! | [`take_prompt`] | `prompt`, `done` |
+//! | [`hold_queue`] | `pause`, `go` |
 //! | [`supervise`] | the hidden `supervise` |
 //!
 //! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),
@@ -18,6 +19,7 @@
 
 pub mod event_words;
 pub mod foreground;
+pub mod hold_queue;
 pub mod logs;
 pub mod refusals;
 pub mod run_now;

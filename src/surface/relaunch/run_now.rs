@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::mailbox::{Folder, Mailbox, list, pause, presence};
 use crate::run::attempt::record::Run;
 use crate::run::on_demand::{self, RunNow};
 use crate::run::recovery;
@@ -17,6 +17,7 @@ use crate::surface::relaunch::{foreground, refusals};
 
 /// `relaunch ID`: claims the answer and runs it, or goes on with a run that was stopped.
 pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
     let config = config::load()?.config;
     match on_demand::run_now(mailbox, &config, workflow)? {
         RunNow::Supervise(attempt) => foreground::run(mailbox, config, attempt, json),
@@ -27,6 +28,7 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 
 /// `relaunch retry ID`.
 pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
     if recovery::take_from_quarantine(mailbox, workflow)? {
         return run_now(mailbox, workflow, json);
     }
@@ -38,6 +40,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8>
 /// `relaunch retry --all`: every parked round. A watcher that runs launches them as its limits allow; without one, each runs in this process,
 /// one after the other. Returns 1 if one of them did not go on or did not end well.
 pub fn retry_all(mailbox: &Mailbox, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
     let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).map(|round| round.workflow).collect();
     parked.sort();
     parked.dedup();
@@ -71,6 +74,7 @@ fn said(run: &Run, json: bool) -> Result<u8> {
 
 /// `relaunch run FILE`, `relaunch run --prompt TEXT`.
 pub fn run_prompt(mailbox: &Mailbox, file: Option<&Path>, prompt: Option<String>, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
     let config = config::load()?.config;
     let prompt = match (file, prompt) {
         (None, Some(prompt)) => prompt,

@@ -14,7 +14,7 @@ use crate::chain::spawn::{self, Caller, Instructions, Request};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::awaited::{End, Ended, Join};
-use crate::mailbox::{Mailbox, asked_within};
+use crate::mailbox::{Mailbox, asked_within, pause};
 use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
 use crate::surface::program;
@@ -67,6 +67,12 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
     }
     if args.background {
         program::print_value(spawned.child.as_str())?;
+        spawned.answered()?;
+        return Ok(0);
+    }
+    if pause::held(mailbox).is_some() {
+        // It is launched once the queue goes on; the caller is woken then.
+        print_signal(&Signal::PendStarted(spawned.child.clone()))?;
         spawned.answered()?;
         return Ok(0);
     }

@@ -7,15 +7,15 @@ use crate::disk::{self, Lock};
 use crate::id::RoundId;
 use crate::log;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::{Folder, Mailbox, list, pause};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::day::DayBudget;
 use crate::time::{self, Time};
 use crate::watch::breaker::shared_file::SharedBreaker;
 use crate::watch::breaker::state_machine::{Breaker, Change, Permit, Settings};
 
-/// How often to look at a probe that another watcher runs.
-const RECHECK_PROBE_EVERY: Duration = Duration::from_secs(1);
+/// How often to look at a probe that another watcher runs, and whether the operator still holds the queue.
+const RECHECK_EVERY: Duration = Duration::from_secs(1);
 /// A probe's supervisor must hold the run lock this long after the probe was admitted.
 const PROBE_START_LIMIT: Duration = Duration::from_secs(10);
 /// The pause after which a budget that could not be read is read again.
@@ -40,8 +40,10 @@ pub(in crate::watch) struct Gate {
     settings: Settings,
     /// The queue is paused until this time.
     until: Option<Time>,
-    /// When to look again at another watcher's probe.
-    recheck_probe_at: Option<Instant>,
+    /// When to look again at another watcher's probe, or at the operator's pause.
+    recheck_at: Option<Instant>,
+    /// The operator holds the queue, and that was reported.
+    is_held: bool,
     /// The end of the day whose budget is spent, once that was reported.
     spent_until: Option<Time>,
 }
@@ -54,7 +56,8 @@ impl Gate {
             breaker: SharedBreaker::of(mailbox),
             settings: Settings::of(&config.relaunch),
             until: None,
-            recheck_probe_at: None,
+            recheck_at: None,
+            is_held: false,
             spent_until: None,
         }
     }
@@ -67,12 +70,24 @@ impl Gate {
     /// When to call [`Self::check`] again.
     pub(in crate::watch) fn deadline(&self) -> Option<Instant> {
         let until = self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default());
-        until.into_iter().chain(self.recheck_probe_at).min()
+        until.into_iter().chain(self.recheck_at).min()
     }
 
     /// Whether one more run may be launched.
     pub(in crate::watch) fn check(&mut self) -> Verdict {
-        (self.until, self.recheck_probe_at) = (None, None);
+        (self.until, self.recheck_at) = (None, None);
+        let held = pause::held(&self.mailbox);
+        if held.is_some() != self.is_held {
+            match &held {
+                Some(how) => tracing::warn!(event = "paused", "the queue is {how}"),
+                None => tracing::info!(event = "resumed", "the queue: relaunch go"),
+            }
+            self.is_held = held.is_some();
+        }
+        if held.is_some() {
+            self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
+            return Verdict::Wait;
+        }
         let now = time::now();
         if self.breaker.read().permit(self.settings, now) == Permit::Wait {
             self.end_dead_probe();
@@ -114,9 +129,14 @@ impl Gate {
         }
     }
 
+    /// Nothing waits to be launched, so nothing needs to be checked.
+    pub(in crate::watch) fn rest(&mut self) {
+        self.recheck_at = None;
+    }
+
     /// Another watcher runs the probe: look at it again soon.
     pub(in crate::watch) fn recheck_probe_soon(&mut self) {
-        self.recheck_probe_at = Some(Instant::now() + RECHECK_PROBE_EVERY);
+        self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
     }
 
     /// Asks, right before a run is started, whether it may start. If one run is to be tried, one of all watchers gets it.

@@ -50,6 +50,9 @@ impl Watcher<'_> {
             let Some(workflow) = self.queue.pop() else { return };
             self.claim_and_start(workflow);
         }
+        if !self.something_waits() {
+            self.gate.rest();
+        }
     }
 
     fn something_waits(&self) -> bool {

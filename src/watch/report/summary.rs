@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::disk;
 use crate::error::Result;
 use crate::mailbox::quarantine::quarantined_round;
-use crate::mailbox::{Folder, Mailbox, list, presence, timers};
+use crate::mailbox::{Folder, Mailbox, list, pause, presence, timers};
 use crate::run::money::costs;
 use crate::run::money::day::DayBudget;
 use crate::run::view::status::{self, Standing};
@@ -63,7 +63,7 @@ pub struct Queue {
 pub enum QueueState {
     /// Up to `relaunch.max_concurrent`.
     Open,
-    /// None: the breaker or the day's limit forbids it.
+    /// None: the operator holds the queue, or the breaker or the day's limit forbids it.
     Paused,
     /// One, to see whether runs succeed again.
     Probing,
@@ -98,6 +98,9 @@ const STATES: [Standing; 10] = [
 /// The state of the queue.
 pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     let breaker = shared_file::read(mailbox)?;
+    if let Some(how) = pause::held(mailbox) {
+        return Ok(Queue { state: QueueState::Paused, until: None, why: Some(how), failures: breaker.failures.len() });
+    }
     let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
     Ok(match (breaker.permit(Settings::of(&config.relaunch), time::now()), &breaker.state) {

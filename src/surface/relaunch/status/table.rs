@@ -7,6 +7,7 @@ use crate::mailbox::Mailbox;
 use crate::run::view::activity::Refused;
 use crate::run::view::status::{self, Standing, Status, View};
 use crate::surface::program;
+use crate::surface::relaunch::hold_queue;
 use crate::surface::relaunch::status::queue_state;
 use crate::surface::terminal::fitted;
 use crate::{text, time};
@@ -14,6 +15,9 @@ use crate::{text, time};
 /// Prints one workflow, or all that are not over.
 pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let found = look(mailbox, workflow)?;
+    if !json {
+        hold_queue::warn(mailbox);
+    }
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {

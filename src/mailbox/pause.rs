@@ -1,0 +1,89 @@
+//! `pause.json`: the operator holds the queue. As long as the file is there, nothing launches an agent; runs that are live go on, and
+//! questions are asked and answered as ever.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{self, Placed};
+use crate::document::{Document, SCHEMA_VERSION, Stored};
+use crate::error::{Error, Result};
+use crate::mailbox::Mailbox;
+use crate::mailbox::audit::{self, Entry};
+use crate::text;
+use crate::time::{self, Time};
+
+/// Who holds the queue, since when, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    #[serde(default)]
+    schema_version: u32,
+    /// Since when.
+    pub at: Time,
+    /// Who.
+    pub by: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Stored for Pause {
+    const LARGEST: u64 = 64 << 10;
+}
+
+impl Pause {
+    /// `paused by ann 5m ago: the API is down`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let why = self.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 200))).unwrap_or_default();
+        format!("paused by {} {} ago{why}", text::excerpt(&self.by, 60), time::human(time::since(self.at)))
+    }
+}
+
+fn path(mailbox: &Mailbox) -> PathBuf {
+    mailbox.root().join("pause.json")
+}
+
+/// How the queue is held, in words; `None` if it is not. A file that cannot be read holds the queue too.
+#[must_use]
+pub fn held(mailbox: &Mailbox) -> Option<String> {
+    let path = path(mailbox);
+    match disk::read(&path, Pause::LARGEST).and_then(|bytes| Document::<Pause>::parse(&bytes).map_err(|e| e.in_file(&path))) {
+        Ok(document) => Some(document.typed.words()),
+        Err(e) if e.is_missing_file() => None,
+        Err(e) => Some(format!("paused: {e}")),
+    }
+}
+
+/// Refuses to launch anything while the queue is held.
+///
+/// # Errors
+/// [`Error::Conflict`] if it is.
+pub fn check(mailbox: &Mailbox) -> Result<()> {
+    match held(mailbox) {
+        None => Ok(()),
+        Some(how) => Err(Error::conflict(format!("the queue is {how}"), "let it go on: relaunch go")),
+    }
+}
+
+/// Holds the queue, durably. Returns whether it was not held before.
+pub fn hold(mailbox: &Mailbox, by: &str, why: Option<String>) -> Result<bool> {
+    let why = why.map(|why| text::excerpt(&why, 1000));
+    let pause = Pause { schema_version: SCHEMA_VERSION, at: time::now(), by: text::excerpt(by, 200), why };
+    let is_new = disk::create(&path(mailbox), &Document::new(pause)?.to_file()?)? == Placed::Done;
+    if is_new {
+        audit::record(mailbox, Entry::about("queue_held").by(by));
+    }
+    Ok(is_new)
+}
+
+/// Lets the queue go on, durably. Returns whether it was held.
+pub fn release(mailbox: &Mailbox, by: &str) -> Result<bool> {
+    let path = path(mailbox);
+    if !disk::exists(&path) {
+        return Ok(false);
+    }
+    disk::remove(&path)?;
+    audit::record(mailbox, Entry::about("queue_released").by(by));
+    Ok(true)
+}
