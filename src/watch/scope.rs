@@ -1,7 +1,12 @@
 //! Which workflows a watcher serves: all of them, or one tree.
 
+use std::time::Duration;
+
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, lineage};
+
+/// How often a watcher of one tree looks whether a watcher service came or went.
+pub(super) const LOOK_FOR_SERVICE_EVERY: Duration = Duration::from_secs(5);
 
 /// The workflows that a watcher serves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -13,11 +13,9 @@ use crate::log;
 use crate::mailbox::{Mailbox, presence};
 use crate::thread;
 use crate::watch::messages::{self, Left, Options, WatchMessage};
-use crate::watch::scope::Scope;
+use crate::watch::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
 use crate::watch::watcher::Watcher;
 
-/// How often to look whether a watcher service came or went.
-pub(super) const LOOK_FOR_SERVICE_EVERY: Duration = Duration::from_secs(5);
 /// The time between two looks at the tree where there are no file events.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 

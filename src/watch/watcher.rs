@@ -22,8 +22,7 @@ use crate::watch::messages::{Options, WatchMessage};
 use crate::watch::report::last_notified::LastNotified;
 use crate::watch::report::metrics::Metrics;
 use crate::watch::report::notifier::Notifier;
-use crate::watch::scope::Scope;
-use crate::watch::tree_driver::LOOK_FOR_SERVICE_EVERY;
+use crate::watch::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
 
 /// The longest time between two looks at everything.
 const LOOK_AROUND_EVERY: Duration = Duration::from_secs(60);

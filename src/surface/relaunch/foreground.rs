@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::agent::events::Event;
 use crate::chain::outcome::{self, TreeState};
 use crate::config::Config;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{Run, State};
 use crate::run::process::agent_exit;
@@ -16,13 +16,11 @@ use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::run_message::Stopper;
 use crate::run::supervise::supervisor;
 use crate::run::view::tail::EventTail;
-use crate::surface::relaunch::event_words::{Clock, words};
+use crate::surface::hangup;
+use crate::surface::relaunch::event_words::Clock;
+use crate::surface::relaunch::printed_events::{STUCK_READER_LIMIT, print_event};
 use crate::surface::relaunch::{stop_signals, to_the_end};
-use crate::surface::{hangup, program};
 use crate::{thread, time};
-
-/// After a stopped run, the program ends once the reader has taken nothing for this long.
-pub(super) const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Supervises an attempt in this process and prints its events. Then prints what follows, until the workflow has ended or waits for a
 /// person. Returns the exit status.
@@ -36,7 +34,7 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     let goes_on = match run.state {
         State::Failed => run.retry_at.is_some(),
         // It may have to be told how its children ended, or have an answer already.
-        State::Delivered => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
+        State::Delivered | State::Asking => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
         _ => false,
     };
     if goes_on { to_the_end::follow(mailbox, &config, &run, signals, json) } else { exit_status(run) }
@@ -102,12 +100,6 @@ fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &
         }
         let _ = woken.recv();
     }
-}
-
-/// Prints one event. An error means that the reader is gone.
-pub(super) fn print_event(line: &str, event: &Event, json: bool, clock: Clock) -> Result<()> {
-    let written = if json { program::write_json(line) } else { program::write(&words(event, clock)) };
-    written.io("write to", "standard output")
 }
 
 /// The exit status of a run that is over, or the error to report.

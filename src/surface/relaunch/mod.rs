@@ -15,12 +15,13 @@
 //! | [`supervise`] | the hidden `supervise` |
 //!
 //! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),
-//! [`stop_signals`], [`event_words`] and [`refusals`].
+//! [`stop_signals`], [`event_words`], `printed_events` and [`refusals`].
 
 pub mod event_words;
 pub mod foreground;
 pub mod hold_queue;
 pub mod logs;
+mod printed_events;
 pub mod refusals;
 pub mod run_now;
 pub mod spawn_resume;

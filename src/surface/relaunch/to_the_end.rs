@@ -22,7 +22,7 @@ use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::workflow_events::WorkflowEvents;
 use crate::surface::hangup;
 use crate::surface::relaunch::event_words::Clock;
-use crate::surface::relaunch::foreground::{STUCK_READER_LIMIT, print_event};
+use crate::surface::relaunch::printed_events::{STUCK_READER_LIMIT, print_event};
 use crate::watch::tree_driver::TreeDriver;
 use crate::{log, thread, time};
 
