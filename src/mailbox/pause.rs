@@ -47,22 +47,29 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 /// How the queue is held, in words; `None` if it is not. A file that cannot be read holds the queue too.
 #[must_use]
 pub fn held(mailbox: &Mailbox) -> Option<String> {
-    let path = path(mailbox);
-    match disk::read(&path, Pause::LARGEST).and_then(|bytes| Document::<Pause>::parse(&bytes).map_err(|e| e.in_file(&path))) {
-        Ok(document) => Some(document.typed.words()),
-        Err(e) if e.is_missing_file() => None,
-        Err(e) => Some(format!("paused: {e}")),
-    }
+    read(mailbox).unwrap_or_else(|e| Some(format!("paused: {e}")))
 }
 
 /// Refuses to launch anything while the queue is held.
 ///
 /// # Errors
-/// [`Error::Conflict`] if it is.
+/// [`Error::Conflict`] if it is; [`Error::Io`] if the system refuses to say.
 pub fn check(mailbox: &Mailbox) -> Result<()> {
-    match held(mailbox) {
+    let held = match read(mailbox) {
+        Err(e @ Error::Invalid { .. }) => Some(format!("paused: {e}")),
+        other => other?,
+    };
+    match held {
         None => Ok(()),
         Some(how) => Err(Error::conflict(format!("the queue is {how}"), "let it go on: relaunch go")),
+    }
+}
+
+fn read(mailbox: &Mailbox) -> Result<Option<String>> {
+    let path = path(mailbox);
+    match disk::read(&path, Pause::LARGEST) {
+        Err(e) if e.is_missing_file() => Ok(None),
+        other => Ok(Some(Document::<Pause>::parse(&other?).map_err(|e| e.in_file(&path))?.typed.words())),
     }
 }
 

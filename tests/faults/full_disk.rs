@@ -225,14 +225,14 @@ snapshot >"$ROOT/before"
 refused "$ASK_POST" -w more "Another?" --timeout 2h
 refused "$ASK_ANSWER" docs a
 refused "$CHECKPOINT" save docs --step later
-refused "$RELAUNCH" done
+refused "$RELAUNCH" -- done
 snapshot >"$ROOT/after"
 cmp -s "$ROOT/before" "$ROOT/after" || fail "changed: $(diff "$ROOT/before" "$ROOT/after")"
 rm -rf "$ROOT/small/filler"
 "$ASK_POST" -w more "Another?" --timeout 2h >/dev/null
 "$ASK_ANSWER" docs a >/dev/null
 "$CHECKPOINT" save docs --step later >/dev/null
-"$RELAUNCH" done >/dev/null
+"$RELAUNCH" -- done >/dev/null
 "$RELAUNCH" docs >/dev/null
 echo FINE
 "#;
