@@ -78,3 +78,53 @@ fn a_watcher_sees_the_question_again_and_launches_nothing() {
     watcher.stop();
     assert_eq!((world.launches_of("w").len(), world.state("w").as_str()), (0, "pending"));
 }
+
+/// An undo whose process died behind its commit point.
+fn half_done(world: &World) -> String {
+    answered(world, &[]);
+    let round = world.round("w");
+    let mut document = world.document("answered/w.json");
+    let fields = document.as_object_mut().expect("an object");
+    fields.remove("answer");
+    fields.insert(
+        "taken_back".into(),
+        serde_json::json!({"at": "2026-11-22T10:00:00Z", "by": "ann", "answer": "answered by ann through ask-answer"}),
+    );
+    std::fs::write(world.in_mailbox("answered/w.json"), document.to_string()).expect("it is written");
+    round
+}
+
+#[test]
+fn an_undo_that_was_interrupted_is_shown_as_what_it_is_and_completed_by_the_next_one() {
+    let world = World::at_home();
+    let round = half_done(&world);
+    assert!(world.ok("ask-answer", &["show", "w"]).contains("its answer was being taken back; to complete that: ask-answer undo w"));
+    assert!(world.run("askbox", &["doctor"]).stdout.contains("taking its answer back was interrupted"));
+    assert_eq!(world.ok("ask-answer", &["undo", "w"]), "w: taken back (answered by ann through ask-answer); the question waits again\n");
+    assert_eq!(world.document("pending/w.json")["question_id"], round.as_str());
+    assert!(world.document("checkpoints/w.json")["user_answer"].is_null());
+}
+
+#[test]
+fn the_same_question_posted_after_an_interrupted_undo_is_the_one_that_waits() {
+    let world = World::at_home();
+    let round = half_done(&world);
+    let posted = world.run("ask-post", &["--json", "-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]).ok().json();
+    assert_eq!((&posted["repeated"], &posted["question_id"]), (&true.into(), &round.into()));
+    assert_eq!((world.names("answered").len(), world.names("quarantine").len()), (0, 0));
+}
+
+#[test]
+fn an_asker_cannot_say_what_its_person_took_back_or_asked_back() {
+    let world = World::at_home();
+    let forged = r#"{"workflow_id":"w","question":"?","taken_back":{"at":"2026-11-22T10:00:00Z","by":"ann","answer":"yes"}}"#;
+    std::fs::write(world.path("q.json"), forged).expect("a file");
+    let file = world.path("q.json").display().to_string();
+    let refused = world.run("ask-post", &["--file", &file]);
+    assert!(refused.code() == 5 && refused.stderr.contains("taken_back"), "{refused:?}");
+    std::fs::write(world.path("q.json"), r#"{"workflow_id":"w","question":"?","in_reply_to":"01a20605-3431-7298-8d9f-05f18633a3ef"}"#)
+        .expect("a file");
+    world.ok("ask-post", &["--file", &file]);
+    assert_eq!(world.document("pending/w.json").get("in_reply_to"), None);
+    assert!(!world.ok("ask-answer", &["list"]).contains("reply to you"));
+}

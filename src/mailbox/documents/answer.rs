@@ -254,12 +254,17 @@ impl Answer {
         self.outcome == Outcome::Answered && self.value.as_ref().is_some_and(AnswerValue::is_blank)
     }
 
+    /// Who answered, and through what: `answered by ann through ask-answer`.
+    #[must_use]
+    pub fn said_by(&self) -> String {
+        let or = |s: &str, other: &str| if s.is_empty() { other.to_owned() } else { crate::text::excerpt(s, 60) };
+        format!("{} by {} through {}", self.word(), or(&self.by, "somebody"), or(&self.channel, "another program"))
+    }
+
     /// Who answered, how and when, for messages: `answered by ann through ask-answer, 5m ago`.
     #[must_use]
     pub fn who(&self) -> String {
-        let verb = self.word();
-        let or = |s: &str, other: &str| if s.is_empty() { other.to_owned() } else { crate::text::excerpt(s, 60) };
         let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
-        format!("{verb} by {} through {}{age}", or(&self.by, "somebody"), or(&self.channel, "another program"))
+        format!("{}{age}", self.said_by())
     }
 }

@@ -4,7 +4,7 @@
 //! 2. keep a copy of a checkpoint that lies under a temporary folder; arm the question's timers; note the workflow as its parent's child;
 //! 3. create `pending/WORKFLOW.json`, durably and never replacing: **the commit point**.
 //!
-//! No lock is needed for that, so a post never waits. Only if `pending/WORKFLOW.json` exists already, the post continues under the
+//! No lock is needed for that, so a post never waits. Only if the workflow has a file in `pending/` or `answered/`, the post continues under the
 //! workflow's lock: it settles the workflow and tries again. Then the same question again is a no-op with the first receipt, and
 //! another one is a conflict, or supersedes the first.
 
@@ -18,7 +18,7 @@ use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::documents::{check_draft, check_question};
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::transitions::{close, settle};
+use crate::mailbox::transitions::{close, settle, undo};
 use crate::mailbox::{children, read_question, round, timers};
 use crate::time;
 
@@ -66,6 +66,10 @@ pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Res
 /// [`post`] for a document with unknown fields, which are kept.
 pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
     let prepared = prepare(mailbox, document)?;
+    if disk::exists(mailbox.document(Folder::Answered, &prepared.round.workflow)) {
+        // It may be a question whose answer was being taken back: then that one waits, and is looked at first.
+        return post_locked_or_disarm(mailbox, prepared, if_pending);
+    }
     let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
     if placed == Placed::NameExists {
         return post_locked_or_disarm(mailbox, prepared, if_pending);
@@ -153,6 +157,7 @@ fn post_locked_or_disarm(mailbox: &Mailbox, Prepared { document, round, bytes }:
 /// Tries again under the lock, after settling: the file in `pending/` may belong to a transition that is half done.
 fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
     let lock = mailbox.lock(&round.workflow)?;
+    undo::complete_interrupted(mailbox, &lock)?;
     settle::settle(mailbox, &lock)?;
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {

@@ -7,8 +7,8 @@
 //! 3. take the answer out of the checkpoints;
 //! 4. move the file to `pending/`, and make its timers.
 //!
-//! If the program dies after step 2, the watcher does the rest, as for every question without an answer in `answered/`: see
-//! [`super::answered_by_hand`].
+//! If the program dies after step 2, the next undo or post does the rest; and so does the watcher, as for every question without an
+//! answer in `answered/`: see [`super::answered_by_hand`].
 
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
@@ -40,6 +40,9 @@ pub struct Undone {
 /// [`Error::NotFound`] if the workflow has no round; [`Error::Conflict`] if there is no answer that can be taken back.
 pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, by: &str) -> Result<Undone> {
     let lock = mailbox.lock(workflow)?;
+    if let Some(undone) = complete_interrupted(mailbox, &lock)? {
+        return Ok(undone);
+    }
     let (mut document, answer) = answered(mailbox, &lock)?;
     let round = round::round_of(mailbox, &document.typed)?;
     if let Some(expected) = expect.filter(|e| *e != round.question) {
@@ -53,21 +56,43 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     let who = answer.who();
     document.typed.question_id = Some(round.question);
     document.typed.answer = None;
-    document.typed.taken_back = Some(TakenBack { at: time::now(), by: by.into(), answer: who.clone() });
+    document.typed.taken_back = Some(TakenBack { at: time::now(), by: by.into(), answer: answer.said_by() });
     document.update()?;
-    let (path, pending) = (mailbox.document(Folder::Answered, workflow), mailbox.document(Folder::Pending, workflow));
-    disk::replace(&path, &document.to_file_within(MAX_QUESTION)?)?;
-    let mut warning = user_answer::clear(mailbox, &document.typed, &round);
+    disk::replace(&mailbox.document(Folder::Answered, workflow), &document.to_file_within(MAX_QUESTION)?)?;
+    let warning = complete(mailbox, &document.typed, &round);
+    audit::record(mailbox, entry);
+    Ok(Undone { round, answer: who, warning })
+}
+
+/// Completes an undo whose process died behind its commit point. The question has no answer then, and says whose was taken back.
+pub(super) fn complete_interrupted(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<Undone>> {
+    let Ok(document) = answered_by_hand::readable(&mailbox.document(Folder::Answered, lock.workflow()), lock.workflow()) else {
+        return Ok(None);
+    };
+    let Some(back) = document.typed.taken_back.clone().filter(|_| document.typed.answer.is_none()) else { return Ok(None) };
+    let round = round::round_of(mailbox, &document.typed)?;
+    let held = user_answer::given_by_hand(mailbox, &mailbox.document(Folder::Answered, lock.workflow()), &document.typed, &round);
+    if held.is_some() || round::is_claimed_or_closed(mailbox, &round) {
+        return Ok(None);
+    }
+    let warning = complete(mailbox, &document.typed, &round);
+    audit::record(mailbox, Entry::of("taken_back", &round).question(&document.typed).by(&back.by).why("an undo that was interrupted"));
+    Ok(Some(Undone { round, answer: back.answer, warning }))
+}
+
+/// Steps 3 and 4. Returns what did not work.
+fn complete(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<String> {
+    let (path, pending) = (mailbox.document(Folder::Answered, &round.workflow), mailbox.document(Folder::Pending, &round.workflow));
+    let mut warning = user_answer::clear(mailbox, question, round);
     match disk::rename(&path, &pending) {
         Ok(Placed::Done) => {}
         Ok(Placed::NameExists) => warning = Some("another question took its place just now; see: askbox doctor".into()),
         Err(e) => warning = Some(format!("the watcher moves the question back to pending/: {e}")),
     }
-    if let Err(e) = timers::arm(mailbox, &document.typed, &round) {
+    if let Err(e) = timers::arm(mailbox, question, round) {
         warning.get_or_insert(format!("its timers are made by the watcher: {e}"));
     }
-    audit::record(mailbox, entry);
-    Ok(Undone { round, answer: who, warning })
+    warning
 }
 
 /// The answered document, and its answer.

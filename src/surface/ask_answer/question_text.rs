@@ -145,7 +145,9 @@ const MAX_THREAD: usize = 8;
 fn thread(mailbox: &Mailbox, question: &Question) -> String {
     let mut earlier = Vec::new();
     let mut next = question.in_reply_to;
-    while let Some(id) = next.filter(|_| earlier.len() < MAX_THREAD) {
+    let mut seen = Vec::new();
+    while let Some(id) = next.filter(|id| earlier.len() < MAX_THREAD && !seen.contains(id)) {
+        seen.push(id);
         let round = RoundId { workflow: question.workflow_id.clone(), question: id };
         let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
         let answer = document.typed.answer.as_ref();
@@ -223,6 +225,9 @@ pub fn state(found: &Round) -> String {
         }
         (None, Folder::Pending) if found.document.typed.until.is_some() => "waiting for its event".into(),
         (None, Folder::Pending) => "waiting for an answer".into(),
+        (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
+            format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
+        }
         (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
         (None, Folder::Running) => "answered; a run has claimed it".into(),
         (None, Folder::Parked) => "answered; parked, because its runs failed".into(),

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::document::{self, Document, check_depth};
 use crate::error::{Error, Result};
-use crate::id::{QuestionId, WorkflowId};
+use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question};
+use crate::mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question, round};
 use crate::surface::program;
 
 /// The most bytes of an array of questions.
@@ -33,8 +33,9 @@ pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() ->
         false => with_owner(bytes, given, fallback)?,
     };
     let question = &document.typed;
-    if question.answer.is_some() || question.closed.is_some() || !question.late_answers.is_empty() {
-        return Err(Error::invalid("answer", "is set before the question is posted", "leave out answer, closed and late_answers"));
+    if question.answer.is_some() || question.closed.is_some() || question.taken_back.is_some() || !question.late_answers.is_empty() {
+        let fix = "leave out answer, closed, taken_back and late_answers";
+        return Err(Error::invalid("answer", "is set before the question is posted", fix));
     }
     Ok(document)
 }
@@ -90,7 +91,8 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     }
     let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
     question.asked_in = within.or(question.asked_in.take());
-    question.in_reply_to = question.in_reply_to.or_else(|| asked_back(mailbox, &question.workflow_id));
+    let said = question.in_reply_to.take().filter(|id| was_asked_back(mailbox, question, *id));
+    question.in_reply_to = said.or_else(|| asked_back(mailbox, &question.workflow_id));
     match &question.checkpoint {
         Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
         None => {
@@ -113,6 +115,13 @@ fn complete_wait(question: &mut Question) {
     if question.expires_at.is_some() && question.on_expiry.is_none() && question.default.is_none() {
         question.default = Some(AnswerValue::Text(until.in_vain()));
     }
+}
+
+/// Whether the person asked back in this round of the workflow.
+fn was_asked_back(mailbox: &Mailbox, question: &Question, id: QuestionId) -> bool {
+    let round = RoundId { workflow: question.workflow_id.clone(), question: id };
+    let answers = round::claimed_or_closed(mailbox, &round).filter_map(|document| document.typed.answer);
+    answers.into_iter().any(|answer| answer.asks_back)
 }
 
 /// The round of this run, if its person asked back: the question replies to that.

@@ -100,6 +100,10 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
     if question.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
         return checkup.report("half_done", id.as_str(), "its answered question belongs to a round that has moved on", by_hand);
     }
+    if question.taken_back.is_some() && question.answer.is_none() {
+        let mend = checkup.command(&format!("ask-answer undo {id}"));
+        return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
+    }
     if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {
         // `ask-post --wait` is about to take it over.
         return;
