@@ -22,6 +22,23 @@ pub fn printable(text: &str) -> String {
     text.replace("\r\n", "\n").chars().filter(|c| !is_hazardous(*c)).collect()
 }
 
+/// The text with every character that could be mistaken or not be seen as `\u{…}`: hazardous ones, tabs, and all white space and
+/// format characters but the plain space and the newline. For texts that a person has to see as they are.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let is_invisible = |c: char| {
+        is_hazardous(c)
+            || (c.is_whitespace() && !matches!(c, ' ' | '\n'))
+            || matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}')
+            || matches!(c, '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
 /// [`printable`], on one line: newlines and tabs become spaces.
 #[must_use]
 pub fn one_line(text: &str) -> String {
@@ -124,6 +141,11 @@ mod tests {
     fn terminal_escapes_and_bidi_overrides_are_dropped() {
         assert_eq!(printable("a\x1b[31mred\x1b[0m\u{202e}x\u{9b}y\r\nz\u{7}"), "a[31mred[0mxy\nz");
         assert_eq!(one_line("a\nb\tc"), "a b c");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_written_out() {
+        assert_eq!(visible("rm\u{202e}x \ta\r\nb\u{a0}ü\u{200b}"), "rm\\u{202e}x \\u{9}a\\u{d}\nb\\u{a0}ü\\u{200b}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
     match depth {
         0 if is_folder => name.parse::<u32>().is_ok(),
         _ if is_folder => false,
-        0 => name == "lock" || name.starts_with(TEMPORARY_PREFIX),
+        0 => name == "lock" || name == "approved" || name.starts_with(TEMPORARY_PREFIX),
         _ => OF_AN_ATTEMPT.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
     }
 }

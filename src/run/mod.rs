@@ -17,9 +17,10 @@
 //! | `recovery`, `delegated` | claimed rounds that nothing supervises; a run as an iterator, for programs that delegate work |
 //! | `supervise` | one attempt in the hands of its supervisor, stopping included |
 //! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; what a run does and where it stands; the agent's process: launch, pipes, descendants |
-//! | `claim`, `money`, `prompt` | taking a round, and planning its first attempt; what runs have cost and may cost; the message that carries the answer |
+//! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; what runs have cost and may cost; the message that carries the answer |
 //! | `attempt` | the record of an attempt, its failure, its ending |
 
+pub mod approval;
 pub mod attempt;
 pub mod claim;
 pub mod delegated;

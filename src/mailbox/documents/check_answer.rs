@@ -40,6 +40,12 @@ pub(super) fn fits(question: &Question, value: &AnswerValue, given: Given) -> Re
             "put the text into a file and answer with its path",
         ));
     }
+    if question.approval.is_some() && !matches!(value, AnswerValue::Text(words) if question.options.0.iter().any(|c| c.key == *words)) {
+        let words = excerpt(&value.to_text(), 60);
+        let fix =
+            format!("write exactly one of these: {}; to refuse: ask-answer decline {}", question.options.keys(), question.workflow_id);
+        return Err(Error::invalid("answer", format!("`{words}` is no approval"), fix));
+    }
     if !question.is_batch() {
         let part = question.parts().remove(0);
         return match value {

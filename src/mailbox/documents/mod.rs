@@ -8,6 +8,7 @@
 //! | [`closing`] | its field `closed` |
 //! | [`until`] | its field `until`: an event that answers it |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
+//! | [`approval`] | its field `approval`: the tool call that a person may allow |
 //! | [`tool_call`] | its field `tool_call`: the suspended call of a tool that waits for the answer |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
 //! | [`check_draft`] | what a poster refuses although a reader takes it |
@@ -18,6 +19,7 @@
 //! | [`awaited`] | a workflow that waits for another one |
 
 pub mod answer;
+pub mod approval;
 pub mod asked_in;
 pub mod awaited;
 pub mod check_answer;

@@ -10,6 +10,7 @@ use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
+use crate::mailbox::documents::approval::Approval;
 use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::documents::closing::{Closing, TakenBack};
@@ -178,6 +179,9 @@ pub struct Question {
     /// The suspended tool call of the session that waits for the answer. The session is then continued without a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCall>,
+    /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// The task of a document that is not a question but a task: see `Content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -270,6 +274,7 @@ impl Question {
             asked_in: None,
             in_reply_to: None,
             tool_call: None,
+            approval: None,
             prompt: None,
             reads: Vec::new(),
             results: Vec::new(),

@@ -6,7 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Stored;
 use crate::id::{QuestionId, SessionId, WorkflowId};
+use crate::mailbox::documents::approval::CallHash;
 use crate::time::Time;
+
+/// A tool call that a person has allowed to the workflow, as often as it makes exactly this call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Grant {
+    /// The tool's name.
+    pub tool: String,
+    /// The hash of the call: its tool, its folder and its input.
+    pub sha256: CallHash,
+    /// The beginning of what the person was shown.
+    pub shown: String,
+    /// Who allowed it.
+    pub by: String,
+    /// When.
+    pub at: Time,
+}
 
 /// What is known of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +61,9 @@ pub struct Workflow {
     /// The agent's permission mode, as its stream reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// The tool calls that a person has allowed to it: see `relaunch approve`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Grant>,
     /// The cost of its rounds that `askbox gc` pruned, in US dollars. It still counts against its limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pruned_cost_usd: f64,

@@ -1,0 +1,121 @@
+//! The question with which a person is shown a tool call.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Question;
+use crate::mailbox::documents::approval;
+use crate::mailbox::documents::question::Kind;
+use crate::run::approval::call::Call;
+use crate::text;
+
+/// The most bytes of a call that a person is shown. A longer call is refused: nobody allows what they do not see.
+pub const LONGEST_SHOWN: usize = 32 << 10;
+/// The most characters of the agent's own words.
+const LONGEST_WORDS: usize = 300;
+
+/// Why a call is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// It is a call that nobody has allowed.
+    First,
+    /// It was allowed once, and that answer is used: a process died, and the call may have been made.
+    PerhapsMade,
+}
+
+/// The question whether the call may be made.
+///
+/// # Errors
+/// [`Error::Invalid`] if the call is too long to be shown.
+pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<Question> {
+    let mut question = Question::new(workflow.clone(), in_words(call, shown)?);
+    question.kind = Some(Kind::Choice);
+    question.options = approval::options();
+    question.free_text = Some(false);
+    question.approval = Some(call.approval());
+    question.cwd = Some(call.cwd.to_path_buf()).filter(|cwd| cwd.is_absolute());
+    Ok(question)
+}
+
+/// Whether a question shows exactly this call. The text is compared as well as the hash, so that a question whose words somebody changed
+/// allows nothing.
+#[must_use]
+pub fn shows(question: &Question, call: &Call<'_>) -> bool {
+    let is_its_text = |shown| in_words(call, shown).is_ok_and(|words| words == question.question);
+    question.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+}
+
+/// Tool, input and folder, and the agent's words. Lines of the agent's are indented, so that none of them reads like a line of ours.
+fn in_words(call: &Call<'_>, shown: Shown) -> Result<String> {
+    let tool = text::excerpt(&text::visible(call.tool), 200);
+    let mut out = match shown {
+        Shown::First => format!("May the agent call {tool}?\n"),
+        Shown::PerhapsMade => {
+            format!("May the agent call {tool} once more? You allowed it once; then a process died, and the call may have been made.\n")
+        }
+    };
+    let parts = call.parts();
+    for (name, value) in parts.as_object().into_iter().flatten() {
+        let value = match value {
+            Value::String(text) => text::visible(text),
+            other => text::visible(&other.to_string()),
+        };
+        let name = text::visible(name).replace('\n', "\\u{a}");
+        if value.contains('\n') {
+            let _ = write!(out, "    {name}:\n        {}\n", value.replace('\n', "\n        "));
+        } else {
+            let _ = writeln!(out, "    {name}: {value}");
+        }
+    }
+    let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
+    if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
+        let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
+        let _ = write!(out, "\nThe agent says: {words}");
+    }
+    if out.len() > LONGEST_SHOWN {
+        let problem = format!("is {} bytes long as it is shown to a person, the limit is {LONGEST_SHOWN}", out.len());
+        return Err(Error::invalid("tool_input", problem, "make the call in smaller steps, or put what is long into a file first"));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn asked(tool: &str, input: Value) -> Result<Question> {
+        let call = Call { tool, input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        question(&"w".parse().unwrap(), &call, Shown::First)
+    }
+
+    #[test]
+    fn the_question_shows_the_whole_call_and_what_cannot_be_seen_in_it() {
+        let command = "echo a\n  In the folder /safe\nrm -rf \u{202e}x\u{200b}";
+        let question = asked("Bash", serde_json::json!({"command": command, "timeout": 5, "description": "List\nfiles"})).unwrap();
+        let expected = "May the agent call Bash?\n    command:\n        echo a\n          In the folder /safe\n        rm -rf \\u{202e}x\\u{200b}\n    \
+             timeout: 5\nIn the folder /work\nThe agent says: List files";
+        assert_eq!(question.question, expected);
+        crate::mailbox::documents::check_question::check(&question).unwrap();
+    }
+
+    #[test]
+    fn a_call_that_is_too_long_to_be_shown_is_refused() {
+        assert!(asked("Bash", serde_json::json!({"command": "x".repeat(LONGEST_SHOWN)})).is_err());
+        assert!(asked("Write", serde_json::json!({"content": "\u{200b}".repeat(LONGEST_SHOWN / 6)})).is_err());
+    }
+
+    #[test]
+    fn a_question_shows_one_call_only_and_only_with_its_own_words() {
+        let input = serde_json::json!({"command": "git push"});
+        let call = Call { tool: "Bash", input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        let shown = asked("Bash", input.clone()).unwrap();
+        assert!(shows(&shown, &call));
+        assert!(!shows(&Question { question: "List the files?".into(), ..shown.clone() }, &call));
+        assert!(!shows(&shown, &Call { cwd: Path::new("/"), ..call }));
+        assert!(!shows(&Question { approval: None, ..shown }, &call));
+    }
+}

@@ -1,0 +1,165 @@
+//! What the answer to an approval question allows.
+
+use crate::disk::{self, Placed};
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::answer::{AnswerValue, Outcome};
+use crate::mailbox::documents::approval::{ONCE, WORKFLOW};
+use crate::mailbox::{Mailbox, Question};
+use crate::run::approval::ask::{self, Shown};
+use crate::run::approval::call::Call;
+use crate::run::approval::grants;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// It may be made now, once. The answer is used.
+    Allowed,
+    /// It is refused; the agent reads this.
+    Refused(String),
+    /// Nobody has decided about it: a person has to be asked.
+    Ask(Shown),
+}
+
+/// What a person's reply means, before anything is used.
+enum Reply {
+    Once,
+    Workflow,
+    Refused(String),
+}
+
+/// What becomes of a call whose approval question was answered in this round. Only an answer to exactly this call counts. Once this says
+/// *allowed*, it never says so again for this round, whatever dies.
+///
+/// # Errors
+/// If the mark or the grant cannot be written: the call must not be made.
+pub fn permit(mailbox: &Mailbox, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
+    let Some(reply) = reply(question).filter(|_| ask::shows(question, call)) else { return Ok(Permit::Ask(Shown::First)) };
+    match reply {
+        Reply::Refused(words) => return Ok(Permit::Refused(words)),
+        // The person said so for every call of this kind. A revoked grant is asked for again.
+        Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, &round.workflow, call)? => return Ok(Permit::Allowed),
+        Reply::Once | Reply::Workflow => {}
+    }
+    if !take(mailbox, round)? {
+        return Ok(Permit::Ask(Shown::PerhapsMade));
+    }
+    let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
+    if matches!(reply, Reply::Workflow) {
+        grants::add(mailbox, &round.workflow, call, by)?;
+    }
+    audit::record(mailbox, Entry::of("allowed", round).by(by));
+    Ok(Permit::Allowed)
+}
+
+/// Whether the round's answer has allowed a call.
+#[must_use]
+pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
+    disk::exists(mark(mailbox, round))
+}
+
+/// Uses the round's answer, durably. Returns `false` if it is used already.
+fn take(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
+    disk::create(&mark(mailbox, round), b"").map(|placed| placed == Placed::Done)
+}
+
+fn mark(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
+    mailbox.runs_of(round).join("approved")
+}
+
+/// What the answer says; `None` if there is none.
+fn reply(question: &Question) -> Option<Reply> {
+    let answer = question.answer.as_ref()?;
+    if let Some(asked) = answer.counter_question() {
+        return Some(Reply::Refused(format!(
+            "The user asks back before they decide: {asked}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool."
+        )));
+    }
+    Some(match (answer.outcome, &answer.value) {
+        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == ONCE => Reply::Once,
+        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == WORKFLOW => Reply::Workflow,
+        (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
+        (Outcome::Declined, _) => {
+            let note = answer.note.as_deref().map(|note| format!(" They say: {note}")).unwrap_or_default();
+            Reply::Refused(format!(
+                "The user refused this call.{note} Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+            ))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{QuestionId, WorkflowId};
+    use crate::mailbox::Answer;
+    use serde_json::{Map, Value, json};
+    use std::path::Path;
+
+    struct Answered {
+        _folder: tempfile::TempDir,
+        mailbox: Mailbox,
+        round: RoundId,
+        input: Map<String, Value>,
+    }
+
+    impl Answered {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mailbox = Mailbox::open_or_create(folder.path().join("mailbox")).unwrap();
+            let round = RoundId { workflow: "w".parse::<WorkflowId>().unwrap(), question: QuestionId::generate() };
+            disk::create_folder(&mailbox.runs_of(&round)).unwrap();
+            Self { _folder: folder, mailbox, round, input: json!({"command": "git push"}).as_object().unwrap().clone() }
+        }
+
+        fn call(&self) -> Call<'_> {
+            Call { tool: "Bash", input: &self.input, cwd: Path::new("/work") }
+        }
+
+        fn permit(&self, answer: Option<Answer>, call: &Call<'_>) -> Permit {
+            let mut question = ask::question(&self.round.workflow, &self.call(), Shown::First).unwrap();
+            question.answer = answer;
+            permit(&self.mailbox, &self.round, &question, call).unwrap()
+        }
+    }
+
+    fn word(word: &str, by: &str) -> Option<Answer> {
+        Some(Answer::value(AnswerValue::Text(word.into()), by, "ask-answer"))
+    }
+
+    #[test]
+    fn an_answer_allows_its_call_once() {
+        let world = Answered::new();
+        assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Allowed);
+        assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
+        assert!(is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn no_other_call_and_no_other_answer_is_an_approval_and_none_of_them_uses_the_answer() {
+        let world = Answered::new();
+        let other = json!({"command": "git push --force"});
+        let other = Call { input: other.as_object().unwrap(), ..world.call() };
+        assert_eq!(world.permit(word("once", "ann"), &other), Permit::Ask(Shown::First));
+        assert_eq!(world.permit(None, &world.call()), Permit::Ask(Shown::First));
+        for answer in [word("Once", "ann"), word("", "ann"), word("yes", "ann"), word("once", "default"), word("workflow", "event")] {
+            assert!(matches!(world.permit(answer.clone(), &world.call()), Permit::Refused(_)), "{answer:?}");
+        }
+        let refused = world.permit(Some(Answer::declined(Some("not today".into()), "ann", "ask-answer")), &world.call());
+        assert!(matches!(&refused, Permit::Refused(words) if words.contains("They say: not today")), "{refused:?}");
+        assert!(!is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn what_is_allowed_to_a_workflow_stays_allowed_until_it_is_revoked() {
+        let world = Answered::new();
+        assert!(!grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert!(grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert_eq!(grants::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
+        assert!(!grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
+    }
+}
