@@ -16,9 +16,12 @@ fn a_last_line_that_is_a_signal_with_nothing_behind_it_is_no_result_and_round_pa
     let tree = Tree::new();
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1ms -w leaf --prompt go; else echo \"told\"; fi");
     // The leaf of the first design: it writes question.md, and ends with its signal.
-    tree.does("leaf", "echo 'Q: When?' >question.md; echo 'I wrote the question.'; echo SGN_PEND_STARTED");
+    let gate = "until [ -f \"$AGENT_DIR/go\" ]; do sleep 0.05; done";
+    tree.does("leaf", &format!("{gate}; echo 'Q: When?' >question.md; echo 'I wrote the question.'; echo SGN_PEND_STARTED"));
     let _watcher = tree.world.watch();
     tree.world.run("relaunch", &["spawn", "--timeout", "1ms", "-w", "root", "--prompt", "go"]);
+    state(&tree, "root", "awaiting");
+    std::fs::write(tree.world.agent("go"), "").unwrap();
     let leaf = state(&tree, "leaf", "parked");
     let why = leaf["why"].as_str().unwrap();
     assert_eq!(
