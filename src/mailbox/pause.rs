@@ -50,6 +50,12 @@ pub fn held(mailbox: &Mailbox) -> Option<String> {
     read(mailbox).unwrap_or_else(|e| Some(format!("paused: {e}")))
 }
 
+/// The hint for a folder that stands in the place of the file and is not empty.
+fn way_out_of_a_folder(path: &std::path::Path) -> String {
+    let word = text::path_word(path);
+    format!("move it away: mv -n {word} {word}.aside")
+}
+
 /// Refuses to launch anything while the queue is held.
 ///
 /// # Errors
@@ -90,7 +96,14 @@ pub fn release(mailbox: &Mailbox, by: &str) -> Result<bool> {
     if !disk::exists(&path) {
         return Ok(false);
     }
-    disk::remove(&path)?;
+    if disk::metadata(&path).is_ok_and(|found| found.is_dir()) {
+        disk::remove_folder_if_empty(&path);
+        if disk::exists(&path) {
+            return Err(Error::conflict(format!("{} is a folder with files in it", path.display()), way_out_of_a_folder(&path)));
+        }
+    } else {
+        disk::remove(&path)?;
+    }
     audit::record(mailbox, Entry::about("queue_released").by(by));
     Ok(true)
 }

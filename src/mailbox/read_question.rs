@@ -28,6 +28,14 @@ pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocum
     Ok(document)
 }
 
+/// Reads `answered/WORKFLOW.json`, and checks that the document is that workflow's.
+pub fn answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let path = mailbox.document(Folder::Answered, workflow);
+    let document = document(&path)?;
+    check_name(&path, &document.typed, workflow)?;
+    Ok(document)
+}
+
 /// Reads a question document of any state, without checking the question.
 pub fn document(path: &Path) -> Result<QuestionDocument> {
     Document::parse(&disk::read(path, Question::LARGEST)?).map_err(|e| e.in_file(path))

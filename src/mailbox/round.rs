@@ -124,7 +124,11 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         found.push(Round { folder, id, document });
     };
     for folder in [Folder::Pending, Folder::Answered] {
-        if let Ok(document) = read_question::document(&mailbox.document(folder, workflow))
+        let read = match folder {
+            Folder::Answered => read_question::answered(mailbox, workflow),
+            _ => read_question::document(&mailbox.document(folder, workflow)),
+        };
+        if let Ok(document) = read
             && let Ok(round) =
                 if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) }
         {
@@ -147,6 +151,12 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
     found.sort_unstable_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.id.clone()));
     found
+}
+
+/// Why `answered/WORKFLOW.json` cannot be used, if it is there and cannot be: a watcher, or `relaunch ID`, will put it into quarantine.
+#[must_use]
+pub fn unusable_answer(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
+    read_question::answered(mailbox, workflow).err().filter(|e| !e.is_missing_file())
 }
 
 /// The newest round of a workflow.

@@ -221,7 +221,8 @@ fn a_round_that_cannot_be_read_is_named_and_hides_no_other() {
     world.make_mailbox();
     closed(&world, "good", 1, &json!({}));
     closed(&world, "torn", 2, &json!({}));
-    closed(&world, "run", 3, &json!({}));
+    let answer = json!({"outcome": "answered", "value": "merge", "by": "ann", "channel": "inbox"});
+    closed(&world, "run", 3, &json!({"answer": answer}));
     let file = world.only("closed", "torn.").unwrap();
     fs::write(&file, "{\"workflow_id\": \"to").unwrap();
     let round = world.only("runs/run", "").unwrap();
@@ -230,9 +231,17 @@ fn a_round_that_cannot_be_read_is_named_and_hides_no_other() {
     world.sh("chmod -R go-w m");
     let all = entries(&world, "");
     let states: Vec<_> = all.iter().map(|e| (e["workflow_id"].as_str().unwrap(), e["state"].as_str().unwrap())).collect();
-    assert_eq!(states, [("torn", "unreadable"), ("first", "withdrawn"), ("run", "unreadable"), ("good", "withdrawn")]);
+    assert_eq!(states, [("torn", "unreadable"), ("first", "withdrawn"), ("run", "withdrawn"), ("good", "withdrawn")]);
     assert_eq!(world.path("m").join(all[0]["file"].as_str().unwrap()), file);
     assert!(world.sh("askbox history torn").starts_with("torn  unreadable\n"));
+    // A damaged record of the run hides neither question nor answer.
+    let run = &all[2];
+    assert_eq!((&run["question"], &run["answer"]["value"]), (&json!("Merge?"), &json!("merge")));
+    assert!(
+        run["why"].as_str().is_some_and(|why| why.starts_with("what its runs did cannot be read: ") && why.contains("run.json")),
+        "{run:#}"
+    );
+    assert!(world.sh("askbox history run").contains("run.json"));
 }
 
 #[test]

@@ -62,6 +62,24 @@ fn a_run_that_is_live_goes_on_and_its_spawned_child_waits_on_record() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_the_pause_is_removed_if_it_is_empty_and_else_the_way_out_is_named() {
+    let world = World::at_home();
+    world.ask_and_answer("w");
+    let folder = world.in_mailbox("pause.json");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("kept"), "").expect("a file");
+    let refused = world.run("relaunch", &["go"]);
+    let way = format!("mv -n {0} {0}.aside", folder.display());
+    assert!(refused.code() == 4 && refused.stderr.contains(&format!("hint: move it away: {way}")), "{refused:?}");
+    assert!(folder.join("kept").exists());
+    world.sh(&way);
+    assert_eq!(world.ok("relaunch", &["go"]), "the queue was not paused\n");
+    std::fs::create_dir(&folder).expect("a folder");
+    assert_eq!(world.ok("relaunch", &["go"]), "the queue goes on\n");
+    world.ok("relaunch", &["w"]);
+}
+
+#[test]
 fn a_pause_that_cannot_be_read_holds_the_queue_and_is_named() {
     let world = World::at_home();
     world.ask_and_answer("w");

@@ -39,11 +39,11 @@ impl Until {
     }
 
     /// What is waited for: `waits for the file /tmp/built`, `waits until 2026-11-23T18:00:00.000Z`. Also the text of a question whose asker
-    /// wrote none.
+    /// wrote none. Characters of a path that cannot be seen are escaped.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            Self::File(path) => format!("waits for the file {}", path.display()),
+            Self::File(path) => format!("waits for the file {}", text::file_name(path)),
             Self::At(at) => format!("waits until {}", time::rfc3339(*at)),
         }
     }
@@ -74,11 +74,14 @@ impl Until {
         if text == words { format!("not for you{late}") } else { format!("not for you: {words}{late}") }
     }
 
-    /// Checks the path.
+    /// Checks the path, or that a timer can be set to the time.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::File(path) => check_path(path),
-            Self::At(_) => Ok(()),
+            Self::At(at) if time::is_rfc3339(*at) => Ok(()),
+            Self::At(_) => {
+                Err(Error::invalid("until.at", "lies beyond the year 9999", "write an earlier time, such as 2026-11-23T18:00:00Z"))
+            }
         }
     }
 }
@@ -109,6 +112,7 @@ mod tests {
         let checked = |json: &str| read(json).and_then(|until| until.check().map_err(|e| e.to_string()));
         assert_eq!(checked(r#"{"file":"/tmp/x"}"#), Ok(()));
         assert_eq!(checked(r#"{"at":"2026-11-23T18:00:00+01:00"}"#), Ok(()));
+        assert_eq!(checked(r#"{"at":"2026-12-31T23:59:60Z"}"#), Ok(()));
         for json in [
             r#"{"file":"x"}"#,
             r#"{"file":"/"}"#,
@@ -117,6 +121,8 @@ mod tests {
             r#"{"file":"/tmp/x","at":"2026-11-23T18:00:00Z"}"#,
             r#"{"command":"rm"}"#,
             r#"{"at":"noon"}"#,
+            r#"{"at":"9999-12-31T23:59:60Z"}"#,
+            r#"{"at":"9999-12-31T23:59:59-01:00"}"#,
             "{}",
             r#""/tmp/x""#,
         ] {

@@ -88,7 +88,8 @@ pub struct HistoryEntry {
     pub closed: Option<Closing>,
 }
 
-/// What is known of a round. `None` if it is gone. A document or record that cannot be read is an entry with the state `unreadable`.
+/// What is known of a round. `None` if it is gone. A document that cannot be read is an entry with the state `unreadable`; a record of its
+/// runs that cannot be read is named in `why`.
 ///
 /// # Errors
 /// None but those of the system that leave nothing to say about the round.
@@ -104,7 +105,11 @@ fn of(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
     let file = below(mailbox, &round.path(mailbox));
     let Round { folder, id, document } = round;
     let question: Question = document.typed;
-    let status = status::of_round(mailbox, folder, &id, &question)?;
+    // What a person said is not hidden by a damaged record of the run.
+    let (status, claimant) = match record::latest(mailbox, &id) {
+        Err(e @ Error::Invalid { .. }) => (status::without_record(mailbox, folder, &id, &question, &e)?, None),
+        run => (status::of_round(mailbox, folder, &id, &question)?, run?.map(|run| run.claimant)),
+    };
     let hash = question.hash().ok();
     let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
     let (about, prompt) = match question.content() {
@@ -123,7 +128,7 @@ fn of(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
         question_hash: hash,
         answer: question.answer.map(given),
         late_answers: question.late_answers.into_iter().map(given).collect(),
-        claimant: record::latest(mailbox, &id)?.map(|run| run.claimant),
+        claimant,
         closed: question.closed,
     })
 }

@@ -46,7 +46,7 @@ pub enum Command {
   $ relaunch watch
   $ relaunch watch --mailbox /srv/questions --poll 5s
 
-SIGTERM or Ctrl-C ends the watcher. Its runs go on, and the next watcher finds them.
+SIGTERM or Ctrl-C ends the watcher. Its runs go on, and the next watcher finds them. \
 Several watchers may share one mailbox: each answer is claimed once.")]
     Watch {
         /// Look at the mailbox this often instead of waiting for file events, which network filesystems do not send
@@ -61,10 +61,10 @@ Several watchers may share one mailbox: each answer is claimed once.")]
   $ relaunch status --all | less
   $ relaunch status --summary --json | jq .queue
 
-For a live run, the status includes what the agent is doing: starting, thinking, generating (12s), tool:NAME (12s),
+For a live run, the status includes what the agent is doing: starting, thinking, generating (12s), tool:NAME (12s), \
 throttled(529, retry 3, 4.2s), retrying(401, retry 1, 0.6s), silent 40s, asking, finished, ended.
 
-States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted,
+States: pending, overdue, answered, queued, running, throttled, retrying, orphaned, parked, interrupted, \
 awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Status {
         /// Show numbers for monitoring: rounds by state, the oldest question, whether the queue is paused, the day's cost
@@ -112,11 +112,11 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
 
   $ relaunch run --prompt 'Which license has this project?'
 
-An attempt that fails is tried again after a pause, and an agent that ended its turn to wait for others is woken
-with their results. The command ends, with status 0, when the agent has finished or waits for an answer. It needs
+An attempt that fails is tried again after a pause, and an agent that ended its turn to wait for others is woken \
+with their results. The command ends, with status 0, when the agent has finished or waits for an answer. It needs \
 no watcher; where one runs, the watcher does all that.
 
-Ctrl-C, SIGTERM, or a closed output pipe stops the agent: the tool call in flight finishes, the turn ends,
+Ctrl-C, SIGTERM, or a closed output pipe stops the agent: the tool call in flight finishes, the turn ends, \
 and the last event, `interrupted`, holds what the agent had so far. To go on later: relaunch ID")]
     Run {
         /// The file with the prompt, or - for standard input
@@ -167,10 +167,10 @@ The session is kept. To go on: relaunch docs-42")]
   $ relaunch spawn --agent reviewer --prompt 'Review src/main.rs'
   $ relaunch spawn --background tests.md; relaunch spawn --background docs.md
 
-Prints the agent's final text and nothing else. If the agent, or an agent that it started, waits for an answer
+Prints the agent's final text and nothing else. If the agent, or an agent that it started, waits for an answer \
 from the user, or if --timeout is over first, prints one line instead:
   SGN_PEND_STARTED (ID)
-End your turn then: you are resumed once, with the final text. If the agent ends without a final text, prints one
+End your turn then: you are resumed once, with the final text. If the agent ends without a final text, prints one \
 line such as `parked (ID): why`, with exit status 1.")]
     #[command(group = ArgGroup::new("instructions").required(true).args(["file", "prompt"]))]
     Spawn {
@@ -219,9 +219,9 @@ Prints one of:
   $ relaunch wait docs-42
   $ relaunch wait docs-42 --timeout 2h && make release
 
-Prints what `relaunch resume` prints of a workflow that has ended: its final text, with status 0, or a line such as
-`parked (ID): why`, with status 1. A question does not end the wait. If --timeout is over first, the status is 6.
-The command launches nothing: a watcher, or another command, does. Standard error says so if no watcher runs, and
+Prints what `relaunch resume` prints of a workflow that has ended: its final text, with status 0, or a line such as \
+`parked (ID): why`, with status 1. A question does not end the wait. If --timeout is over first, the status is 6. \
+The command launches nothing: a watcher, or another command, does. Standard error says so if no watcher runs, and \
 if a person must do something first.")]
     Wait {
         /// The workflow
@@ -235,7 +235,7 @@ if a person must do something first.")]
   $ relaunch retry docs-42
   $ relaunch retry --all
 
-With --all, a watcher that runs launches every parked round, as many at a time as its limits allow. Without one, they
+With --all, a watcher that runs launches every parked round, as many at a time as its limits allow. Without one, they \
 run here, one after the other. The exit status is 1 if one of them fails again.")]
     Retry {
         /// The workflow
@@ -258,7 +258,7 @@ run here, one after the other. The exit status is 1 if one of them fails again."
     #[command(after_long_help = "Examples:
   $ relaunch prompt docs-42
 
-The round then counts as delivered, and no watcher launches an agent for it. Use this only if the main agent
+The round then counts as delivered, and no watcher launches an agent for it. Use this only if the main agent \
 relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
     Prompt {
         /// The workflow
@@ -269,7 +269,7 @@ relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
   $ relaunch pause --why 'the API is down until noon'
   $ relaunch go
 
-Runs that are live go on, and questions are asked and answered as ever. Watchers and commands in the foreground launch
+Runs that are live go on, and questions are asked and answered as ever. Watchers and commands in the foreground launch \
 nothing: what waits is launched after `relaunch go`. The pause is a file, pause.json, and survives a reboot.")]
     Pause {
         /// The reason, for everybody who looks
@@ -284,7 +284,7 @@ nothing: what waits is launched after `relaunch go`. The pause is a file, pause.
   $ claude -p 'Resume workflow from the checkpoint of docs-42 …'
   $ relaunch done docs-42
 
-For a main agent that starts its own processes and did not take the answer with `relaunch prompt`. Without this, the
+For a main agent that starts its own processes and did not take the answer with `relaunch prompt`. Without this, the \
 answer waits for a run, and the next answer of the workflow is refused.")]
     Done {
         /// The workflow

@@ -27,9 +27,12 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
             let round = round::of_pending(mailbox, &document.typed)?;
             Ok(Round { folder: Folder::Pending, id: round, document })
         }
-        Err(e) if e.is_missing_file() => round::latest(mailbox, workflow).ok_or_else(|| {
-            Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")
-        }),
+        Err(e) if e.is_missing_file() => match round::unusable_answer(mailbox, workflow) {
+            Some(unusable) => Err(unusable),
+            None => round::latest(mailbox, workflow).ok_or_else(|| {
+                Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")
+            }),
+        },
         Err(e) => Err(e),
     }
 }

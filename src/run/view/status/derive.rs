@@ -48,7 +48,11 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
                 continue;
             }
-            let status = read_question::document(&mailbox.document(folder, &workflow)).and_then(|document| {
+            let read = match folder {
+                Folder::Answered => read_question::answered(mailbox, &workflow),
+                _ => read_question::document(&mailbox.document(folder, &workflow)),
+            };
+            let status = read.and_then(|document| {
                 let of = if folder == Folder::Pending { round::of_pending } else { round::round_of };
                 let round = of(mailbox, &document.typed)?;
                 of_round(mailbox, folder, &round, &document.typed)
@@ -149,7 +153,14 @@ fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
 fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     // Read before the rounds: whatever ends a wait creates a round first.
     let waits = awaits::of_parent(mailbox, workflow)?;
-    let found = round::latest(mailbox, workflow).ok_or_else(|| unknown(workflow))?;
+    let found = round::latest(mailbox, workflow);
+    // A file in `answered/` would be the newest round, unless something later waits or runs.
+    if found.as_ref().is_none_or(|found| found.folder == Folder::Closed)
+        && let Some(unusable) = round::unusable_answer(mailbox, workflow)
+    {
+        return Err(unusable);
+    }
+    let found = found.ok_or_else(|| unknown(workflow))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     if let Some(round) = running
         && matches!(found.folder, Folder::Pending | Folder::Answered)
@@ -182,6 +193,17 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         Folder::Pending | Folder::Answered => None,
         _ => record::latest(mailbox, round)?,
     };
+    with_run(mailbox, folder, round, question, run)
+}
+
+/// [`of_round`] for a round whose `run.json` cannot be read: what its folder and its document say, and why there is no more.
+pub fn without_record(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, error: &Error) -> Result<Status> {
+    let status = with_run(mailbox, folder, round, question, None)?;
+    let why = status.why.into_iter().chain([format!("what its runs did cannot be read: {error}")]).collect::<Vec<_>>().join("; ");
+    Ok(Status { why: Some(why), ..status })
+}
+
+fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>) -> Result<Status> {
     let answered_at = question.answer.as_ref().and_then(|a| a.at);
     let (state, since) = match folder {
         Folder::Pending if question.until.is_some() => (Standing::Waiting, question.asked_at()),

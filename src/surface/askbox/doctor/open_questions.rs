@@ -91,7 +91,7 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
 /// Checks a file of `answered/`.
 pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Answered, id);
-    let question = match read_question::document(&path) {
+    let question = match read_question::answered(mailbox, id) {
         Ok(document) => document.typed,
         Err(error) => return checkup.report_unreadable(&path, &error),
     };

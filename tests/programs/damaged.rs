@@ -1,0 +1,54 @@
+//! Files of a workflow that cannot be used are named by everybody who looks, before a watcher puts them away.
+
+use crate::support::World;
+
+#[test]
+fn a_damaged_answer_is_named_and_not_no_question() {
+    let world = World::new();
+    world.make_mailbox();
+    world.sh("printf '{torn' >m/answered/w.json");
+    for command in ["ask-answer show w", "ask-answer w yes", "relaunch status w", "relaunch w"] {
+        let said = world.refused(5, command);
+        assert!(said.contains("answered/w.json") && said.contains("jq . "), "{command}: {said}");
+    }
+    assert!(world.sh("relaunch status").contains("w         unreadable"));
+    world.sh("touch -d '1 hour ago' m/answered/w.json");
+    let doctor = world.shell("askbox doctor").stdout;
+    assert!(doctor.contains("unreadable: answered/w.json"), "{doctor}");
+}
+
+#[test]
+fn a_damaged_answer_is_not_hidden_by_an_older_round_and_one_of_another_workflow_is_no_answer() {
+    let world = World::new().with_scripted_agent();
+    world.ask_and_answer("w");
+    world.sh("relaunch w");
+    world.sh(r#"echo '{"workflow_id": "other", "question": "Which?", "answer": "a"}' >m/answered/w.json"#);
+    for command in ["ask-answer show w", "relaunch status w"] {
+        let said = world.refused(5, command);
+        assert!(said.contains("says `other`, but the file is named for `w`"), "{command}: {said}");
+    }
+    // A question that waits is newer.
+    world.sh("ask-post -w w 'And now?' 2>/dev/null");
+    assert!(world.sh("ask-answer show w").contains("And now?") && world.state("w") == "pending");
+}
+
+#[test]
+fn characters_that_reorder_text_are_shown_in_the_path_that_is_waited_for() {
+    let world = World::new();
+    world.sh("ask-post -w w --until-file \"/tmp/a$(printf '\\342\\200\\256')bc\" 2>/dev/null");
+    for command in ["ask-answer list", "ask-answer show w", "relaunch status", "relaunch status w"] {
+        let shown = world.sh(command);
+        assert!(shown.contains(r"waits for the file /tmp/a\342\200\256bc"), "{command}: {shown}");
+    }
+    assert_eq!(world.document("pending/w.json")["until"]["file"], "/tmp/a\u{202e}bc");
+}
+
+#[test]
+fn a_wait_until_a_time_without_a_timer_is_refused() {
+    let world = World::new();
+    world.make_mailbox();
+    let said = world.refused(5, r#"echo '{"workflow_id": "w", "until": {"at": "9999-12-31T23:59:60Z"}}' | ask-post --file -"#);
+    assert!(said.contains("until.at") && said.contains("year 9999"), "{said}");
+    world.sh("ask-post -w leap --until 2026-12-31T23:59:60Z 2>/dev/null");
+    assert!(world.only("timers", "20270101T000000.000Z~until~leap~").is_some());
+}
