@@ -30,6 +30,8 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Agents(args) => agents::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Hook => hook::run(),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
     }

@@ -31,4 +31,4 @@ pub use runners::{Runner, Runners};
 pub use section::{Key, Section};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;
-pub use upkeep::{History, Keep, Log, LogFormat, Metrics, Notify};
+pub use upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics, Notify};

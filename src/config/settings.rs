@@ -6,7 +6,7 @@ use crate::config::limits::{Chain, Limits};
 use crate::config::relaunching::Relaunch;
 use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
-use crate::config::upkeep::{History, Log, Metrics, Notify};
+use crate::config::upkeep::{History, Log, Mcp, Metrics, Notify};
 use crate::error::Result;
 
 /// Everything that can be configured. Every key is optional.
@@ -30,6 +30,8 @@ pub struct Config {
     pub log: Log,
     /// `[metrics]`
     pub metrics: Metrics,
+    /// `[mcp]`
+    pub mcp: Mcp,
 }
 
 impl Config {
@@ -43,7 +45,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 9] = [
+pub const SECTIONS: [Section; 10] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -53,6 +55,7 @@ pub const SECTIONS: [Section; 9] = [
     History::SECTION,
     Log::SECTION,
     Metrics::SECTION,
+    Mcp::SECTION,
 ];
 
 /// All keys in the order of the documentation.

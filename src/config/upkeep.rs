@@ -1,4 +1,4 @@
-//! `[notify]`, `[history]`, `[log]` and `[metrics]`: what the operator sees, and what is kept.
+//! `[notify]`, `[history]`, `[log]`, `[metrics]` and `[mcp]`: what the operator sees, and what is kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +43,17 @@ section! {
         /// A file, by its absolute path, that the watcher replaces with figures for Prometheus's textfile collector whenever they change.
         /// `""`: no file. Example: `"/var/lib/node_exporter/askbox.prom"`.
         file: PathBuf = PathBuf::new(),
+    }
+}
+
+section! {
+    /// `[mcp]`: what `askbox mcp` offers to agents.
+    "mcp" Mcp {
+        /// Whether agents may answer questions with the tool `answer_question`. Permit it only to an agent that asks its user first.
+        answer: bool = false,
+        /// How long `ask_user` waits for the answer of a client that knows no tasks; at most `10m`. Keep it below the time after which the client
+        /// gives a call up, which is a minute for many.
+        wait: Span = Span(Duration::from_secs(45)),
     }
 }
 

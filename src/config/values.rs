@@ -1,7 +1,12 @@
 //! Checks of values beyond their types.
 
+use std::time::Duration;
+
 use crate::config::settings::Config;
 use crate::error::{Error, Result};
+
+/// The longest wait of a tool's call.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Refuses values that no run could work with.
 pub(super) fn check(config: &Config) -> Result<()> {
@@ -31,6 +36,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
         if usd < 0.0 {
             return Err(Error::invalid(key, "is negative", "write US dollars such as 2.5, or 0 for no limit"));
         }
+    }
+    if config.mcp.wait.0 > LONGEST_WAIT {
+        return Err(Error::invalid("mcp.wait", "is longer than 10m", "leave it at 45s: clients give a call up after a minute"));
     }
     if config.metrics.file.components().next().is_some() && !config.metrics.file.is_absolute() {
         return Err(Error::invalid(

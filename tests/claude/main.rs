@@ -11,6 +11,8 @@ mod documented;
 mod facts;
 mod first_design;
 mod main_job;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod native;
 mod operator;
 mod plugin;

@@ -19,6 +19,8 @@ mod history;
 mod inbox;
 mod init;
 mod kept_answer;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod named_files;
 mod near_misses;
 mod other_folders;

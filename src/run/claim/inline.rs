@@ -47,8 +47,8 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
 
 impl Waiter {
     /// Waits for the answer of `round` and claims it. Deliver the answer, then call [`Claim::delivered`]. `None` if the time is over or the
-    /// round ended otherwise.
-    pub fn wait(self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
+    /// round ended otherwise. May be called again: the lock is held until the waiter is dropped.
+    pub fn wait(&self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled.
         let mut folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();

@@ -14,7 +14,7 @@ use crate::text::shell_quote;
 pub const INLINE_ANSWER: usize = 512 << 10;
 
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
-pub(super) fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
+pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
     if let Some(asked) = answer.counter_question() {
         return Ok(format!(

@@ -126,6 +126,16 @@ pub enum Command {
     /// Once the question is answered, the run goes on, and the very same call has the answer. A session of a user is told what waits
     /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
     Hook,
+    /// Serve the mailbox to agents as tools, by the Model Context Protocol on standard input and output
+    ///
+    /// An agent's program starts this command and calls its tools: ask_user, check_answer, save_checkpoint, load_checkpoint, list_questions,
+    /// run_status and stop_run; answer_question only with `mcp.answer = true` in the configuration. A client that knows tasks gets one for
+    /// each question, and waits for nothing; every other client waits at most 45 seconds, and is then told to save its state and end its turn.
+    #[cfg(feature = "mcp")]
+    #[command(after_help = "Examples:
+  $ claude mcp add --scope user askbox -- askbox mcp
+  $ claude -p --mcp-config '{\"mcpServers\":{\"askbox\":{\"command\":\"askbox\",\"args\":[\"mcp\"]}}}'")]
+    Mcp(Mcp),
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
     #[command(hide = true)]
@@ -133,6 +143,15 @@ pub enum Command {
         /// The folder
         dir: PathBuf,
     },
+}
+
+#[cfg(feature = "mcp")]
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
+    #[arg(long, value_name = "DIR")]
+    pub mailbox: Option<PathBuf>,
 }
 
 #[allow(missing_docs)]

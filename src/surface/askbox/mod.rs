@@ -1,6 +1,8 @@
 //! `askbox`.
 
 pub mod agents;
+#[cfg(feature = "mcp")]
+mod ask_user_call;
 pub mod claude_md;
 pub mod count;
 pub mod demo;
@@ -9,6 +11,8 @@ pub mod gc;
 pub mod history_view;
 pub mod hook;
 pub mod init;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod service_files;

@@ -1,0 +1,38 @@
+//! A call of the MCP tool `ask_user`: its arguments as a question of the mailbox.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::QuestionDocument;
+
+/// The arguments that are fields of the question.
+const FIELDS: [&str; 6] = ["question", "options", "type", "questions", "context", "free_text"];
+/// All arguments, for messages.
+const ARGUMENTS: &str = "question, options, type, questions, context, free_text, workflow_id";
+
+/// The workflow that the call names.
+pub(super) fn named_workflow(arguments: &Map<String, Value>) -> Result<Option<WorkflowId>> {
+    match arguments.get("workflow_id") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(id)) => id.parse().map(Some),
+        Some(_) => Err(Error::invalid("workflow_id", "is no text", "write an id such as docs-42, or leave it out")),
+    }
+}
+
+/// The question that the call asks for this workflow.
+pub(super) fn question(arguments: &Map<String, Value>, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let mut document = Map::new();
+    for (name, value) in arguments {
+        match name.as_str() {
+            "workflow_id" => {}
+            name if FIELDS.contains(&name) => drop(document.insert(name.to_owned(), value.clone())),
+            name => {
+                let name = crate::text::excerpt(name, 40);
+                return Err(Error::invalid(name, "is no argument of ask_user", format!("the arguments are {ARGUMENTS}")));
+            }
+        }
+    }
+    document.insert("workflow_id".into(), workflow.as_str().into());
+    QuestionDocument::parse(Value::Object(document).to_string().as_bytes())
+}

@@ -1,0 +1,107 @@
+//! The tools `ask_user` and `check_answer`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::transitions::post::{self, IfPending};
+use crate::mailbox::{Mailbox, QuestionDocument, presence, round};
+use crate::run::claim::inline;
+use crate::surface::ask_post::posting;
+use crate::surface::askbox::ask_user_call;
+use crate::surface::askbox::mcp::became::{self, Became};
+use crate::surface::askbox::mcp::desk::Desk;
+use crate::surface::askbox::mcp::receipts::Taken;
+
+/// How long a wait goes on before it is seen that the client has given the call up.
+const SLICE: Duration = Duration::from_secs(1);
+
+/// What a tool says.
+pub(super) enum Reply {
+    Text(String),
+    /// Words with an answer that this process took.
+    Answer(String, Taken),
+}
+
+impl Reply {
+    /// What the asker of this round is told now.
+    pub(super) fn about(mailbox: &Mailbox, asked: &RoundId, became: Became) -> Result<Self> {
+        let words = became.words(mailbox, asked)?;
+        Ok(match became {
+            Became::Taken(claim) => Self::Answer(words, Taken { mailbox: mailbox.clone(), claim }),
+            _ => Self::Text(words),
+        })
+    }
+}
+
+/// `ask_user` of a client that waits. `is_given_up`: whether the client has cancelled the call.
+pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let workflow = match ask_user_call::named_workflow(arguments)? {
+        Some(workflow) => workflow,
+        None => desk.unnamed(arguments)?,
+    };
+    let mut document = ask_user_call::question(arguments, &workflow)?;
+    let mailbox = desk.mailbox_to_post()?;
+    posting::complete(&mailbox, &mut document.typed)?;
+    post_and_wait(desk, &mailbox, document, is_given_up)
+}
+
+/// As `ask-post --wait` does it: whoever waits holds the workflow's waiter, from before the post.
+fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
+    let asked = post::post_document(mailbox, document, IfPending::Conflict).map_err(in_words_of_a_tool)?.round;
+    desk.remember(&asked);
+    let end = Instant::now() + desk.config.wait.0;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if let Some(claim) = waiter.wait(mailbox, &asked, left.min(SLICE))? {
+            return Reply::about(mailbox, &asked, Became::Taken(Box::new(claim)));
+        }
+        match became::of(mailbox, &asked, false)? {
+            Some(Became::Waits(_) | Became::Answered(_)) if !left.is_zero() && !is_given_up() => {}
+            Some(over @ (Became::Over(..) | Became::Taken(_))) => return Reply::about(mailbox, &asked, over),
+            _ => return Ok(Reply::Text(posted(mailbox, &asked)?)),
+        }
+    }
+}
+
+/// What the asker does now that nobody has answered.
+fn posted(mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+    let workflow = &asked.workflow;
+    let later = if presence::anybody(mailbox)? {
+        "Once it is answered, an agent is started with your checkpoint and the answer."
+    } else {
+        "No watcher runs now: once it is answered, check_answer gives you the answer; an agent is started with your checkpoint as soon as `relaunch watch` runs."
+    };
+    Ok(format!(
+        "QUESTION_POSTED:{workflow}\nNobody has answered yet. Do not wait and do not guess an answer: save your state with save_checkpoint (workflow_id \"{workflow}\"), \
+         and end your turn. {later}"
+    ))
+}
+
+/// The hint of a conflict names a flag of `ask-post`.
+fn in_words_of_a_tool(error: Error) -> Error {
+    match error {
+        Error::Conflict { message, .. } => {
+            Error::conflict(message, "wait for its answer (check_answer), or ask with a workflow_id of your own")
+        }
+        other => other,
+    }
+}
+
+/// `check_answer`.
+pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<QuestionId>) -> Result<Reply> {
+    let mailbox = desk.mailbox()?;
+    let unknown = || Error::not_found(format!("nothing was asked for {workflow}"), "see the open questions: list_questions");
+    let asked = match question {
+        Some(question) => RoundId { workflow: workflow.clone(), question },
+        None => round::latest(&mailbox, workflow).ok_or_else(unknown)?.id,
+    };
+    let became = match became::of(&mailbox, &asked, false)?.ok_or_else(unknown)? {
+        Became::Answered(question) if desk.has_asked(&asked, &question) => became::of(&mailbox, &asked, true)?.ok_or_else(unknown)?,
+        other => other,
+    };
+    Reply::about(&mailbox, &asked, became)
+}

@@ -1,0 +1,107 @@
+//! The tools that neither ask nor wait for an answer: checkpoints, the list of questions, runs, and answering.
+
+use serde_json::{Map, Value};
+
+use crate::config;
+use crate::document::Stored;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::documents::checkpoint::Checkpoint;
+use crate::mailbox::transitions::accept;
+use crate::mailbox::{Answer, AnswerValue, list};
+use crate::run::attempt::record::State;
+use crate::run::on_demand;
+use crate::run::supervise::stop::stop_request::Stop;
+use crate::run::view::status;
+use crate::surface::ask_answer::answering;
+use crate::surface::askbox::mcp::desk::Desk;
+use crate::{text, time};
+
+/// The most lines of a list.
+const LINES: usize = 50;
+/// The most bytes of a checkpoint that a tool says; Claude Code cuts what is much longer.
+const LONGEST: usize = 1 << 20;
+/// `answer.channel` of an answer that an agent gave here.
+const CHANNEL: &str = "mcp";
+
+/// `list_questions`
+pub(super) fn questions(desk: &Desk) -> Result<String> {
+    let Some(mailbox) = desk.mailbox_if_there()? else { return Ok("no question waits\n".into()) };
+    let rows = list::pending(&mailbox, |pending| match pending.document {
+        Ok(document) => {
+            let question = &document.typed;
+            let age = question.asked_at().map(|at| format!(" ({} ago)", time::human(time::since(at)))).unwrap_or_default();
+            let options = if question.options.is_empty() { String::new() } else { format!(" [{}]", question.options.keys()) };
+            let waits = question.until.as_ref().map(|_| " (waits for an event, not for a person)").unwrap_or_default();
+            format!("{}: {}{options}{age}{waits}\n", pending.workflow, text::excerpt(&question.title(), 200))
+        }
+        Err(e) => format!("{}: cannot be read: {}\n", pending.workflow, text::one_line(&e.to_string())),
+    })?;
+    Ok(listed(rows, "no question waits\n"))
+}
+
+/// The first lines of many, and how many there are.
+fn listed(rows: Vec<String>, none: &str) -> String {
+    let (count, more) = (rows.len(), rows.len().saturating_sub(LINES));
+    if count == 0 {
+        return none.to_owned();
+    }
+    let shown: String = rows.into_iter().take(LINES).collect();
+    if more == 0 { shown } else { format!("{shown}… and {more} more\n") }
+}
+
+/// `save_checkpoint`
+pub(super) fn save_checkpoint(desk: &Desk, workflow: &WorkflowId, checkpoint: &Map<String, Value>) -> Result<String> {
+    let bytes = crate::document::to_json(checkpoint)?;
+    let path = store::save(&desk.mailbox_to_post()?, workflow, &bytes)?;
+    Ok(format!("saved: {}", text::printable(&path.display().to_string())))
+}
+
+/// `load_checkpoint`
+pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<String> {
+    let mailbox = desk.mailbox()?;
+    let bytes = store::load(&mailbox, workflow)?.to_bytes();
+    if bytes.len() > LONGEST {
+        let (length, path) = (bytes.len(), store::path(&mailbox, workflow));
+        let limit = Checkpoint::LARGEST.min(LONGEST as u64);
+        return Err(Error::failed(
+            format!("the checkpoint of {workflow} is {length} bytes long; a tool's result holds {limit}"),
+            format!("read parts of it: checkpoint get {workflow} FIELD; or the file {}", path.display()),
+        ));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// `run_status`: one JSON object a line, as `relaunch status --json`.
+pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<String> {
+    let found = match (workflow, desk.mailbox_if_there()?) {
+        (Some(workflow), Some(mailbox)) => vec![status::of(&mailbox, workflow)?],
+        (None, Some(mailbox)) => status::open(&mailbox)?,
+        (_, None) => Vec::new(),
+    };
+    let line = |status| Ok(format!("{}\n", String::from_utf8_lossy(&crate::document::to_json(&status)?)));
+    Ok(listed(found.into_iter().map(line).collect::<Result<_>>()?, "nothing is open\n"))
+}
+
+/// `stop_run`. Waits until the run is over.
+pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result<String> {
+    let mailbox = desk.mailbox()?;
+    let request = Stop { at: time::now(), by, grace: None, report: false, now: false };
+    let run = on_demand::stop(&mailbox, workflow, &request, || Ok(config::load()?.config), |_| ())?;
+    Ok(match run.state {
+        State::Interrupted => format!("stopped {workflow}; it goes on with: relaunch {workflow}"),
+        State::Delivered => format!("{workflow} had ended by itself"),
+        State::Asking => format!("{workflow} had asked a question, and waits for the answer"),
+        _ => format!("{workflow} ended: {}", text::one_line(&run.why.unwrap_or_default())),
+    })
+}
+
+/// `answer_question`
+pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, round: Option<QuestionId>, value: Value, by: String) -> Result<String> {
+    let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
+    let accepted = accept::answer(&desk.mailbox()?, workflow, round, Answer::value(value, by, CHANNEL), Given::ByPerson)?;
+    let warning = accepted.warning.as_ref().map(|warning| format!("\nwarning: {}", text::one_line(warning))).unwrap_or_default();
+    Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))
+}

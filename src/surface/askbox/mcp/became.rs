@@ -1,0 +1,119 @@
+//! What became of a question, and how its asker is told.
+
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
+use crate::run::attempt::record::{self, Claimant, Run};
+use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, plan};
+use crate::run::prompt::answer_text;
+use crate::{text, time};
+
+/// How often a round is looked for that moves from folder to folder meanwhile.
+const LOOKS: usize = 4;
+
+/// What became of a question.
+pub(super) enum Became {
+    /// Nobody has answered.
+    Waits(Box<Question>),
+    /// It is answered, and no process has the answer yet.
+    Answered(Box<Question>),
+    /// It is answered, and this process has just taken the answer.
+    Taken(Box<Claim<OnRecord>>),
+    /// Some process has taken the answer, or there will be none. The attempt is the newest one of the round.
+    Over(Box<Question>, Option<Box<Run>>),
+}
+
+/// What became of this question; `None` if nothing is known of it. `takes`: whether the caller is its asker, which takes an answer that is
+/// there.
+pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Option<Became>> {
+    for _ in 0..LOOKS {
+        if let Ok(document) = read_question::pending(mailbox, &asked.workflow)
+            && round::of_pending(mailbox, &document.typed)? == *asked
+        {
+            return Ok(Some(Became::Waits(Box::new(document.typed))));
+        }
+        if let Ok(document) = read_question::document(&mailbox.document(Folder::Answered, &asked.workflow))
+            && round::round_of(mailbox, &document.typed)? == *asked
+        {
+            if !takes {
+                return Ok(Some(Became::Answered(Box::new(document.typed))));
+            }
+            match claim::claim(mailbox, &asked.workflow, By::Inline)? {
+                ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(Became::Taken(claim))),
+                // Another process was faster.
+                ClaimAttempt::Claimed(_) => {}
+                ClaimAttempt::Refused(_) => return Ok(Some(Became::Answered(Box::new(document.typed)))),
+            }
+        }
+        for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
+            if let Ok(document) = read_question::of_round(&mailbox.round(folder, asked), asked) {
+                let run = record::latest(mailbox, asked)?.map(Box::new);
+                return Ok(Some(Became::Over(Box::new(document.typed), run)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+impl Became {
+    /// What the asker is told.
+    pub(super) fn words(&self, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+        match self {
+            Self::Waits(question) => Ok(waits(question)),
+            Self::Answered(question) => {
+                let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
+                Ok(format!(
+                    "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
+                ))
+            }
+            Self::Taken(claim) => told(mailbox, &claim.document.typed, &claim.run),
+            Self::Over(question, run) => over(mailbox, asked, question, run.as_deref()),
+        }
+    }
+}
+
+fn waits(question: &Question) -> String {
+    let age = question.asked_at().map(|at| format!(", asked {} ago", time::human(time::since(at)))).unwrap_or_default();
+    format!("Nobody has answered yet: \"{}\"{age}. Do not guess an answer.", text::excerpt(&question.title(), 200))
+}
+
+fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
+    if question.answer.is_none() {
+        let closed = question.closed.as_ref();
+        let how = closed.map_or("closed", |closed| closed.state.word());
+        let why = closed.and_then(|closed| closed.why.as_ref()).map(|why| format!(" ({})", text::one_line(why))).unwrap_or_default();
+        let next = match closed.map(|closed| closed.state) {
+            Some(Closed::Superseded) => "another question took its place",
+            _ => "nobody will answer it",
+        };
+        return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
+    }
+    let unknown = || plan::unplanned(asked, Claimant::Inline);
+    let answer = told(mailbox, question, run.unwrap_or(&unknown()))?;
+    match run.map(|run| run.claimant) {
+        Some(Claimant::Supervisor) => Ok(format!(
+            "An agent was started with this answer and does the work: do not do it a second time (run_status tells how it goes). For your information:\n{answer}"
+        )),
+        Some(Claimant::Prompt) => Ok(format!(
+            "A main agent took this answer and goes on with it: do not do the work a second time. For your information:\n{answer}"
+        )),
+        Some(Claimant::Inline) | None => Ok(answer),
+    }
+}
+
+/// The answer in words, with who gave it, through what and when.
+fn told(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<String> {
+    let Some(answer) = &question.answer else { return Ok(waits(question)) };
+    let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();
+    let words = match answer.counter_question() {
+        Some(asked) => format!(
+            "The user asks back before they decide:\n{asked}\nThis is no answer: decide nothing. Find out what they ask, then call ask_user again with workflow_id \"{}\" and \
+             the reply in `context`.",
+            question.workflow_id
+        ),
+        None => answer_text::in_words(mailbox, question, answer, run)?,
+    };
+    let title = text::excerpt(&question.title(), 200);
+    Ok(format!("Your question \"{title}\": {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))
+}

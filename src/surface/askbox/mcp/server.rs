@@ -1,0 +1,143 @@
+//! Requests of the client in, replies out. Each tool's work is done in a thread of its own: it reads and writes files.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::surface::askbox::mcp::ask_user::{self, Reply};
+use crate::surface::askbox::mcp::desk::Desk;
+use crate::surface::askbox::mcp::receipts::Receipts;
+use crate::surface::askbox::mcp::{at_hand, tools};
+use crate::surface::program;
+use crate::{spelling, text};
+
+/// How much longer than the wait for an answer a tool may take, before the client is told that the work goes on.
+const AND_THEN: Duration = Duration::from_secs(5);
+
+pub(super) struct Server {
+    desk: Arc<Desk>,
+    receipts: Receipts,
+}
+
+impl Server {
+    pub(super) fn new(desk: Desk, receipts: Receipts) -> Self {
+        Self { desk: Arc::new(desk), receipts }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("askbox", env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all(self.desk.config.answer)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        if !tools::all(self.desk.config.answer).iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(format!("there is no tool {}", text::excerpt(&request.name, 60)), None));
+        }
+        let desk = Arc::clone(&self.desk);
+        let caller = caller(&context);
+        let given_up = context.ct.clone();
+        let arguments = request.arguments.unwrap_or_default();
+        let work = tokio::task::spawn_blocking(move || call(&desk, &request.name, &arguments, caller, || given_up.is_cancelled()));
+        let reply = match tokio::time::timeout(self.desk.config.wait.0 + AND_THEN, work).await {
+            Ok(done) => done.map_err(|e| ErrorData::internal_error(format!("the tool ended early: {e}"), None))?,
+            Err(_late) => Ok(Reply::Text("This takes longer and goes on by itself; run_status tells how it stands.".into())),
+        };
+        Ok(match reply {
+            Ok(Reply::Text(words)) => said(words),
+            // Nobody reads this reply: the answer goes to whoever looks next.
+            Ok(Reply::Answer(..)) if context.ct.is_cancelled() => said(String::new()),
+            Ok(Reply::Answer(words, taken)) => {
+                self.receipts.expect(context.id, taken);
+                said(words)
+            }
+            Err(e) => refused(&e),
+        })
+    }
+}
+
+fn said(words: String) -> CallToolResponse {
+    CallToolResult::success(vec![ContentBlock::text(words)]).into()
+}
+
+/// An error is the tool's result, so that the model reads what to do.
+fn refused(error: &Error) -> CallToolResponse {
+    let words = format!("error: {}\nhint: {}", program::message(error), text::one_line(&error.hint()));
+    CallToolResult::error(vec![ContentBlock::text(words)]).into()
+}
+
+/// Who calls, as it stands in an answer: the client's own name for itself.
+fn caller(context: &RequestContext<RoleServer>) -> String {
+    let info = context.meta.client_info().or_else(|| context.peer.peer_info().map(|info| info.client_info.clone()));
+    let name = info.map(|info| info.name).filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "a program".into());
+    format!("an agent of {}", text::excerpt(&name, 60))
+}
+
+fn call(desk: &Desk, tool: &str, arguments: &Map<String, Value>, caller: String, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    if tool == tools::ASK_USER {
+        return ask_user::ask(desk, arguments, is_given_up);
+    }
+    let known: &[&str] = match tool {
+        tools::LIST_QUESTIONS => &[],
+        tools::SAVE_CHECKPOINT => &["workflow_id", "checkpoint"],
+        tools::ANSWER_QUESTION => &["workflow_id", "answer", "question_id"],
+        tools::CHECK_ANSWER => &["workflow_id", "question_id"],
+        _ => &["workflow_id"],
+    };
+    if let Some(name) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
+        let near = known.iter().find(|known| spelling::is_close(name, known)).map(|near| format!("did you mean `{near}`? "));
+        let fix = format!("{}the arguments are: {}", near.unwrap_or_default(), known.join(", "));
+        return Err(Error::invalid(text::excerpt(name, 40), format!("is no argument of {tool}"), fix));
+    }
+    let text = |name: &str| match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(Error::invalid(name, "is no text", "write it as text")),
+    };
+    let named = text("workflow_id")?.map(str::parse::<WorkflowId>).transpose()?;
+    let workflow = || named.clone().ok_or_else(|| Error::invalid("workflow_id", "is missing", "name the workflow"));
+    let question = || text("question_id")?.map(str::parse).transpose();
+    match tool {
+        tools::CHECK_ANSWER => return ask_user::check(desk, &workflow()?, question()?),
+        tools::SAVE_CHECKPOINT => match arguments.get("checkpoint") {
+            Some(Value::Object(checkpoint)) => at_hand::save_checkpoint(desk, &workflow()?, checkpoint),
+            _ => Err(Error::invalid(
+                "checkpoint",
+                "is missing or no object",
+                "write an object with current_step, next_action and what else is needed",
+            )),
+        },
+        tools::LOAD_CHECKPOINT => at_hand::load_checkpoint(desk, &workflow()?),
+        tools::LIST_QUESTIONS => at_hand::questions(desk),
+        tools::RUN_STATUS => at_hand::run_status(desk, named.as_ref()),
+        tools::STOP_RUN => at_hand::stop_run(desk, &workflow()?, caller),
+        _ => {
+            let answer = arguments.get("answer").cloned().unwrap_or_default();
+            at_hand::answer(desk, &workflow()?, question()?, answer, caller)
+        }
+    }
+    .map(Reply::Text)
+}
