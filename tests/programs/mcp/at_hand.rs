@@ -41,6 +41,23 @@ fn agents_answer_only_where_the_operator_permits_it() {
 }
 
 #[test]
+fn no_agent_permits_a_tool_call_even_where_agents_may_answer() {
+    let world = World::new().with_scripted_agent();
+    world.configure("[mcp]\nanswer = true");
+    world.sh("ask-post -w other Begin? 2>/dev/null");
+    let options = json!({"once": "Allow it once", "workflow": "Allow it for this workflow"});
+    let approval = json!({"tool": "Bash", "sha256": "07".repeat(32)});
+    let question = json!({"workflow_id": "w", "question": "Allow this call?", "type": "choice", "options": options, "free_text": false, "approval": approval});
+    std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).expect("a question");
+    let mut client = Client::of(&world, Era::Of2026);
+    for value in ["once", "workflow", "yes"] {
+        let said = client.refused("answer_question", json!({"workflow_id": "w", "answer": value}));
+        assert!(said.contains("no agent may answer that"), "{said}");
+    }
+    assert!(world.in_mailbox("pending/w.json").exists());
+}
+
+#[test]
 fn a_checkpoint_is_saved_and_loaded_with_its_answer() {
     let world = World::new().with_scripted_agent();
     let mut client = Client::of(&world, Era::Of2026);

@@ -7,12 +7,12 @@ use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ClientConfig, Implementation, ProtocolVersion};
 use serde_json::json;
 
-use crate::support::{World, program};
+use crate::support::World;
 
 /// What the client sees of a call in this version of the protocol.
 async fn talk(world: &World, version: ProtocolVersion) -> String {
     let mut command = tokio::process::Command::from(world.command("askbox"));
-    let mut server = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect(program("askbox"));
+    let mut server = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("the server");
     let (stdout, stdin) = (server.stdout.take().expect("piped"), server.stdin.take().expect("piped"));
     let mut client = ClientConfig::default();
     client.client_info = Implementation::new("official", "1");

@@ -10,7 +10,7 @@ use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::transitions::accept;
-use crate::mailbox::{Answer, AnswerValue, list};
+use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, list, round};
 use crate::run::attempt::record::State;
 use crate::run::on_demand;
 use crate::run::supervise::stop::stop_request::Stop;
@@ -98,10 +98,30 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
     })
 }
 
-/// `answer_question`
-pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, round: Option<QuestionId>, value: Value, by: String) -> Result<String> {
+/// `answer_question`. An approval is a person's alone.
+pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
-    let accepted = accept::answer(&desk.mailbox()?, workflow, round, Answer::value(value, by, CHANNEL), Given::ByPerson)?;
+    let mailbox = desk.mailbox()?;
+    let reply = |question: &Question| match question.approval {
+        Some(_) => Err(Error::conflict(
+            format!("{workflow} asks a person to permit a tool call: no agent may answer that"),
+            format!("ask your user to answer it: ask-answer show {workflow}"),
+        )),
+        None => Ok(Answer::value(value, by, CHANNEL)),
+    };
+    let accepted = accept::answer_pending(&mailbox, workflow, expect, Given::ByPerson, reply)?;
+    let accepted = accepted.ok_or_else(|| nothing_pending(&mailbox, workflow))?;
     let warning = accepted.warning.as_ref().map(|warning| format!("\nwarning: {}", text::one_line(warning))).unwrap_or_default();
     Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))
+}
+
+fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let hint = "see the open questions: list_questions";
+    match round::latest(mailbox, workflow) {
+        None => Error::not_found(format!("nothing was asked for {workflow}"), hint),
+        Some(round) => {
+            let how = round.document.typed.answer.as_ref().map_or_else(|| "closed".into(), Answer::who);
+            Error::conflict(format!("the question of {workflow} is no longer pending: it was {how}"), hint)
+        }
+    }
 }
