@@ -63,8 +63,12 @@ pub fn is_rfc3339(time: Time) -> bool {
 /// [`Error::Invalid`] that names `field`.
 pub fn parse_duration(text: &str, field: &str) -> Result<Duration> {
     let fix = "write a duration such as 90s, 15m, 2h or 3d";
-    let duration = humantime::parse_duration(text.trim())
-        .map_err(|_| Error::invalid(field, format!("`{}` is not a duration", crate::text::excerpt(text, 40)), fix))?;
+    // `0` is a duration for humantime; where a unit was forgotten, it is none.
+    let unitless = text.trim().bytes().all(|b| b.is_ascii_digit());
+    let duration = Some(text.trim())
+        .filter(|_| !unitless)
+        .and_then(|t| humantime::parse_duration(t).ok())
+        .ok_or_else(|| Error::invalid(field, format!("`{}` is not a duration", crate::text::excerpt(text, 40)), fix))?;
     if duration > Duration::from_secs(10 * 366 * 86_400) {
         return Err(Error::invalid(field, "is longer than ten years", fix));
     }
@@ -134,7 +138,7 @@ mod tests {
     fn durations_read_as_people_write_them() {
         assert_eq!(parse_duration("90s", "timeout").unwrap(), Duration::from_secs(90));
         assert_eq!(parse_duration("1h 30m", "timeout").unwrap(), Duration::from_secs(5400));
-        for bad in ["", "5", "-1s", "forever", "999999y"] {
+        for bad in ["", "5", "0", "-1s", "forever", "999999y"] {
             assert!(parse_duration(bad, "timeout").is_err(), "{bad:?} was accepted");
         }
     }

@@ -98,7 +98,7 @@ fn the_demo_says_which_program_is_missing_or_of_another_version_instead_of_prete
 #[track_caller]
 fn demo(world: &World) -> Terminal<'_> {
     let temporary = format!("TMPDIR={}", world.path("tmp").display());
-    Terminal::running(world, (120, 200), &[&temporary], &["sh", "-c", "askbox demo; echo left=$?; read wait"])
+    Terminal::running(world, (120, 200), &[&temporary], &["sh", "-c", "trap : INT; askbox demo; echo left=$?; read wait"])
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn at_a_terminal_the_user_chooses_and_the_agent_does_as_chosen() {
     needs!("tmux");
     let world = world();
     let terminal = demo(&world);
-    terminal.see("? The new section Retries overlaps");
+    terminal.see("? Answer:");
     terminal.press(&["Down", "Down", "Enter"]);
     terminal.see("guide.md is ready; the answer was: link");
     terminal.see("left=0");
@@ -118,13 +118,48 @@ fn a_demo_that_is_left_at_the_prompt_takes_its_watcher_along() {
     needs!("tmux");
     let world = world();
     let terminal = demo(&world);
-    terminal.see("? The new section Retries overlaps");
+    terminal.see("? Answer:");
     terminal.press(&["Escape"]);
+    terminal.see("What now?");
+    terminal.press(&["Enter"]);
     terminal.see("left=1");
     let root = folders(&world).remove(0);
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.path().join(name)).unwrap_or_default()).into_owned();
         let watches_here = read("cmdline").contains("relaunch\0watch") && read("environ").contains(root.to_str().unwrap());
         assert!(!watches_here, "{} is left", process.path().display());
+    }
+}
+
+#[test]
+fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
+    needs!("tmux");
+    let world = world();
+    let terminal = demo(&world);
+    terminal.see("or type;");
+    terminal.press(&["merg", "Enter"]);
+    terminal.see("open your editor");
+    terminal.press(&["Enter"]);
+    terminal.see("What do you mean?");
+    terminal.press(&["Enter"]);
+    terminal.see("guide.md is ready; the answer was: merge");
+    terminal.see("left=0");
+}
+
+#[test]
+fn a_demo_that_is_interrupted_while_its_agent_works_says_nothing_more_and_leaves_nothing() {
+    needs!("tmux");
+    for stage in ["agent     ", "I am a new process"] {
+        let world = world();
+        let terminal = demo(&world);
+        if stage != "agent     " {
+            terminal.see("? Answer:");
+            terminal.press(&["Enter"]);
+        }
+        terminal.see(stage);
+        terminal.press(&["C-c"]);
+        let screen = terminal.see("left=130");
+        assert!(!screen.contains("error:") && !screen.contains("are kept in"), "{screen}");
+        assert_eq!(folders(&world), [] as [PathBuf; 0], "{screen}");
     }
 }

@@ -53,6 +53,67 @@ fn a_choice_is_made_with_the_arrow_keys() {
     assert_eq!((&answer["value"], &answer["by"], &answer["channel"]), (&json!("keep"), &json!("ann"), &json!("inbox")));
 }
 
+/// Types an answer to the only question, and sends it.
+fn types(terminal: &Terminal<'_>, words: &str) {
+    open(terminal);
+    terminal.press(&["Enter"]);
+    terminal.see("or type;");
+    terminal.press(&[words]);
+    terminal.see(&format!("Answer: {words}"));
+}
+
+#[test]
+fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_letters_occur_in_one() {
+    needs!("tmux");
+    let world = World::new();
+    let terminal = Terminal::new(&world);
+    let value = || world.json("m/answered/w.json")["answer"]["value"].clone();
+    let again = || {
+        terminal.press(&["Escape"]);
+        terminal.see("left=0");
+        world.sh("ask-answer undo w");
+    };
+    world.sh("ask-post Ship? -w w -o nowait='Ship at once, on Monday' -o no='Do not ship'");
+    types(&terminal, "no");
+    terminal.press(&["Enter"]);
+    terminal.see("w: no");
+    assert_eq!(value(), "no");
+    again();
+    // Words of the person's own are kept, and shown before they are sent.
+    types(&terminal, "none of it");
+    terminal.see("> Other: your own words");
+    terminal.press(&["Enter"]);
+    terminal.see("open your editor");
+    terminal.press(&["Enter"]);
+    terminal.see("w: none of it");
+    assert_eq!(value(), "none of it");
+    again();
+    types(&terminal, "nowa");
+    terminal.press(&["Enter"]);
+    terminal.see("open your editor");
+    terminal.press(&["Enter"]);
+    terminal.see("What do you mean?");
+    terminal.press(&["Enter"]);
+    terminal.see("w: nowait");
+    assert_eq!(value(), "nowait");
+}
+
+#[test]
+fn where_only_the_options_count_other_words_choose_none_of_them() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Ship? -w w -o now='Deploy now' -o later='Wait until tomorrow' --no-free-text");
+    let terminal = Terminal::new(&world);
+    types(&terminal, "no");
+    terminal.press(&["Enter"]);
+    terminal.see("no is no option. What do you mean?");
+    terminal.press(&["Enter"]);
+    terminal.see("or type;");
+    assert!(world.path("m/pending/w.json").exists());
+    terminal.press(&["now", "Enter"]);
+    terminal.see("w: now");
+}
+
 #[test]
 fn several_options_and_words_of_ones_own_are_marked_with_space() {
     needs!("tmux");

@@ -1,9 +1,9 @@
 //! The transition `answered/` → `pending/` on request: a person takes an answer back that no process has taken.
 //!
 //! Under the workflow's lock, which every claimant takes too, so that either the claim or the undo finds the answer:
-//! 1. check that the answer is there, that a person gave it, and that the question may wait again;
+//! 1. check that the answer is there, and that a person gave it;
 //! 2. replace `answered/WORKFLOW.json` by the question without its answer, with `taken_back`: **the commit point**. Such a file is no
-//!    answer to anybody;
+//!    answer to anybody. A question whose time is over stays open from now on, whatever `on_expiry` said;
 //! 3. take the answer out of the checkpoints;
 //! 4. move the file to `pending/`, and make its timers.
 //!
@@ -51,11 +51,15 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
             format!("see it with: ask-answer show {workflow}"),
         ));
     }
-    may_wait_again(&document.typed, &answer)?;
+    is_a_persons(workflow, &answer)?;
     let entry = Entry::of("taken_back", &round).answer(&document.typed, &answer).by(by);
     let who = answer.who();
     document.typed.question_id = Some(round.question);
     document.typed.answer = None;
+    if document.typed.expires_at.is_some_and(|at| at <= time::now()) {
+        // The person who takes it back is there: nothing may decide before this person does.
+        document.typed.on_expiry = Some(OnExpiry::Keep);
+    }
     document.typed.taken_back = Some(TakenBack { at: time::now(), by: by.into(), answer: answer.said_by() });
     document.update()?;
     disk::replace(&mailbox.document(Folder::Answered, workflow), &document.to_file_within(MAX_QUESTION)?)?;
@@ -132,25 +136,13 @@ fn nothing_to_take_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
     }
 }
 
-/// Whether a person gave the answer, and nothing would decide at once if it were taken back.
-fn may_wait_again(question: &Question, answer: &Answer) -> Result<()> {
-    let workflow = &question.workflow_id;
-    if !answer.is_a_persons() {
-        return Err(Error::conflict(
-            format!("nobody answered {workflow}: it was {}", answer.who()),
-            format!("tell the agent when it asks again, or stop its run: relaunch stop {workflow}"),
-        ));
+/// Only what a person decided can be taken back.
+fn is_a_persons(workflow: &WorkflowId, answer: &Answer) -> Result<()> {
+    if answer.is_a_persons() {
+        return Ok(());
     }
-    let decides = match question.on_expiry() {
-        OnExpiry::Default => "its default would apply at once",
-        OnExpiry::Cancel => "it would be cancelled at once",
-        OnExpiry::Keep => return Ok(()),
-    };
-    if question.expires_at.is_some_and(|at| at <= time::now()) {
-        return Err(Error::conflict(
-            format!("the time of the question of {workflow} is over: {decides}"),
-            format!("let the agent have the answer, or withdraw the work: relaunch stop {workflow}"),
-        ));
-    }
-    Ok(())
+    Err(Error::conflict(
+        format!("nobody answered {workflow}: it was {}", answer.who()),
+        format!("tell the agent when it asks again, or stop its run: relaunch stop {workflow}"),
+    ))
 }

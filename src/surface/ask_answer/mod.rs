@@ -12,7 +12,7 @@ pub mod answering;
 pub mod ask_user;
 mod editor;
 #[cfg(feature = "inbox")]
-mod inbox;
+pub(in crate::surface) mod inbox;
 mod listing;
 pub mod question_text;
 

@@ -1,27 +1,22 @@
 //! Asks for the answer to one question, part by part.
 
-use inquire::validator::Validation;
-use inquire::{MultiSelect, Select};
+use inquire::Select;
 use serde_json::Map;
 
 use crate::error::Result;
 use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::match_option::{self, Meaning};
-use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::round::Round;
-use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, number, room, words};
+use crate::surface::ask_answer::inbox::menu::{self, keys_width, option_label};
+use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, menu_rows, number, room, words};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
-use crate::surface::terminal::columns::{padded, width};
+use crate::surface::terminal::columns::width;
 use crate::text;
 
-/// Lines of a menu that are shown at once.
-pub(super) const MENU_ROWS: usize = 12;
-const HELP: &str = "↑↓ move, enter choose, type to filter, esc: leave it open, or decline";
-
 /// Asks for every part of the question, one after the other.
-pub(super) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
+pub(in crate::surface) fn ask_all(found: &Round) -> Result<Reply<AnswerValue>> {
     let question = &found.document.typed;
     let parts = question.parts();
     if !question.is_batch() {
@@ -84,14 +79,11 @@ fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerV
     program::print(&question_text::fitted(&format!("{header}{shown}")))?;
     loop {
         let reply = match part.kind() {
-            Kind::Choice => choose(part)?,
-            Kind::MultiChoice => choose_many(part)?,
-            Kind::YesNo => match given(Select::new("Answer:", vec!["yes", "no"]).with_help_message(HELP).prompt_skippable())? {
-                Reply::Given(word) => Reply::Given(AnswerValue::Text(word.into())),
-                other => other.without_value(),
-            },
+            Kind::Choice => menu::choose(part)?,
+            Kind::MultiChoice => menu::choose_many(part)?,
+            Kind::YesNo => menu::yes_or_no()?,
             Kind::Number => number()?,
-            Kind::Text => words(&format!("{workflow}\n\n{}", question_text::part(part, None)))?,
+            Kind::Text => words("", &format!("{workflow}\n\n{}", question_text::part(part, None)))?,
         };
         if !matches!(reply, Reply::Skip) {
             return Ok(reply);
@@ -107,68 +99,11 @@ fn ask(part: &Part, place: Option<&str>, workflow: &str) -> Result<Reply<AnswerV
     }
 }
 
-fn keys_width(part: &Part) -> usize {
-    part.options.0.iter().map(|c| width(&c.key)).max().unwrap_or(0).min(30)
-}
-
-fn option_label(choice: &Choice, keys: usize) -> String {
-    format!("{}  {}", padded(&text::one_line(&choice.key), keys), text::one_line(&choice.description)).trim_end().to_owned()
-}
-
-/// A line for each option, and one for free text where that is allowed.
-fn option_items(part: &Part) -> Vec<Item<Option<String>>> {
-    let keys = keys_width(part);
-    let mut items: Vec<_> = part.options.0.iter().map(|c| item(option_label(c, keys), Some(c.key.clone()))).collect();
-    if part.free_text != Some(false) {
-        items.push(item("Other: your own words", None));
-    }
-    items
-}
-
-fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
-    let prompt = Select::new("Answer:", option_items(part))
-        .with_page_size(MENU_ROWS)
-        .with_formatter(&|choice| text::one_line(choice.value.value.as_deref().unwrap_or("…")))
-        .with_help_message(HELP);
-    match given(prompt.prompt_skippable())? {
-        Reply::Given(Item { value: Some(key), .. }) => Ok(Reply::Given(AnswerValue::Text(key))),
-        Reply::Given(Item { value: None, .. }) => own_words(part),
-        other => Ok(other.without_value()),
-    }
-}
-
-fn choose_many(part: &Part) -> Result<Reply<AnswerValue>> {
-    let prompt = MultiSelect::new("Answer:", option_items(part))
-        .with_page_size(MENU_ROWS)
-        .with_validator(|chosen: &[inquire::list_option::ListOption<&Item<Option<String>>>]| {
-            Ok(if chosen.is_empty() { Validation::Invalid("choose with space; esc to decline".into()) } else { Validation::Valid })
-        })
-        .with_formatter(&|chosen| {
-            chosen.iter().map(|c| c.value.value.as_deref().unwrap_or("…")).map(text::one_line).collect::<Vec<_>>().join(", ")
-        })
-        .with_help_message("↑↓ move, space mark, → all, ← none, enter send, esc: leave it open, or decline");
-    match given(prompt.prompt_skippable())? {
-        Reply::Given(chosen) => {
-            let mut items = Vec::new();
-            for choice in chosen {
-                match choice.value {
-                    Some(key) => items.push(key),
-                    None => match own_words(part)? {
-                        Reply::Given(other) => items.push(other.to_text()),
-                        other => return Ok(other),
-                    },
-                }
-            }
-            Ok(Reply::Given(AnswerValue::List(items)))
-        }
-        other => Ok(other.without_value()),
-    }
-}
-
 /// Asks for words of the person's own. If they are close to an option, the person says what is meant.
-fn own_words(part: &Part) -> Result<Reply<AnswerValue>> {
+/// The line begins with what the person has typed already.
+pub(super) fn own_words(part: &Part, typed: &str) -> Result<Reply<AnswerValue>> {
     loop {
-        let typed = match words(&question_text::part(part, None))? {
+        let typed = match words(typed, &question_text::part(part, None))? {
             Reply::Given(value) => value.to_text(),
             other => return Ok(other.without_value()),
         };
@@ -183,7 +118,7 @@ fn own_words(part: &Part) -> Result<Reply<AnswerValue>> {
             .collect();
         rows.push(item(format!("My own words: {}", text::one_line(&typed)), Some(typed)));
         rows.push(item("Write it again", None));
-        match given(Select::new("What do you mean?", rows).with_page_size(MENU_ROWS).prompt_skippable())? {
+        match given(Select::new("What do you mean?", rows).with_page_size(menu_rows()).prompt_skippable())? {
             Reply::Given(Item { value: Some(meant), .. }) => return Ok(Reply::Given(AnswerValue::Text(meant))),
             Reply::Given(Item { value: None, .. }) => {}
             other => return Ok(other.without_value()),

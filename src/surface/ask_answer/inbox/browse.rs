@@ -13,8 +13,8 @@ use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::round::Round;
 use crate::mailbox::transitions::accept;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, list};
-use crate::surface::ask_answer::inbox::asking::{MENU_ROWS, ask_all};
-use crate::surface::ask_answer::inbox::prompts::{Reply, given, item, terminal_failed};
+use crate::surface::ask_answer::inbox::asking::ask_all;
+use crate::surface::ask_answer::inbox::prompts::{Reply, given, item, menu_rows, terminal_failed};
 use crate::surface::ask_answer::{answering, question_text};
 use crate::surface::program;
 use crate::surface::terminal::columns;
@@ -56,7 +56,7 @@ pub fn run(mailbox: &Mailbox, by: &str) -> Result<()> {
         let title = if waiting == 0 { title } else { format!("{title} ({waiting} not for you)") };
         let last = rows.len() - 1;
         let chosen = Select::new(&title, rows)
-            .with_page_size(MENU_ROWS)
+            .with_page_size(menu_rows())
             .with_starting_cursor(cursor.min(last))
             .with_formatter(&|row| match &row.value.value {
                 Row::Question(workflow) => workflow.to_string(),

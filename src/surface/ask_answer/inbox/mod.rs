@@ -5,10 +5,14 @@
 //!
 //! - `browse`: the list of pending questions
 //! - `asking`: asks for the answer to one question
+//! - `menu`: the options of a question as a menu
 //! - `prompts`: single prompts, and what the user did at them
 
 mod asking;
 mod browse;
+mod menu;
 mod prompts;
 
+pub(in crate::surface) use asking::ask_all;
 pub use browse::run;
+pub(in crate::surface) use prompts::Reply;

@@ -21,6 +21,14 @@ pub(super) fn room() -> usize {
     size::columns().unwrap_or(80).saturating_sub(BESIDE_LABEL).max(20)
 }
 
+/// The lines of a menu that are shown at once: few enough for the question's last lines to stay on the terminal, and for the chosen line
+/// to be seen.
+pub(super) fn menu_rows() -> usize {
+    const ALL: usize = 12;
+    const BESIDE_MENU: usize = 4;
+    size::size().map_or(ALL, |size| size.rows.saturating_sub(BESIDE_MENU)).clamp(2, ALL)
+}
+
 /// A line to choose, and the value it stands for.
 pub(super) struct Item<T> {
     pub label: String,
@@ -39,7 +47,7 @@ pub(super) fn item<T>(label: impl AsRef<str>, value: T) -> Item<T> {
 }
 
 /// What the user did at a prompt.
-pub(super) enum Reply<T> {
+pub(in crate::surface) enum Reply<T> {
     /// Gave a value.
     Given(T),
     /// Left the question open.
@@ -91,9 +99,10 @@ pub(super) fn number() -> Result<Reply<AnswerValue>> {
     })
 }
 
-/// Asks for free text, on one line or in the user's editor, which shows `below` under the answer.
-pub(super) fn words(below: &str) -> Result<Reply<AnswerValue>> {
-    let prompt = Text::new("Answer:").with_help_message("empty line: open your editor; esc: leave it open, or decline");
+/// Asks for free text, on one line that begins with `typed`, or in the user's editor, which shows `below` under the answer.
+pub(super) fn words(typed: &str, below: &str) -> Result<Reply<AnswerValue>> {
+    let prompt =
+        Text::new("Answer:").with_initial_value(typed).with_help_message("empty line: open your editor; esc: leave it open, or decline");
     match given(prompt.prompt_skippable())? {
         Reply::Given(typed) if typed.trim().is_empty() => match editor::write(below, ".md") {
             Ok(draft) => Ok(Reply::Given(AnswerValue::Text(draft.text))),

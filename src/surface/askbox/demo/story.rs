@@ -14,7 +14,7 @@ use crate::surface::askbox::demo::ask_person::ask;
 use crate::surface::askbox::demo::narration::{command, file, heading, print, what_next};
 use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::{Stage, succeeded};
-use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal};
+use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal, let_signal_end};
 use crate::surface::program;
 use crate::text;
 
@@ -25,7 +25,8 @@ const PACE: u64 = 500;
 pub fn run(args: &Demo) -> Result<u8> {
     let has_person = program::is_interactive() && !args.auto;
     let stage = Stage::new(if has_person { PACE } else { 0 }, script::GUIDE)?;
-    let done = clean_up_on_signal(stage.root(), args.keep).and_then(|()| show(&stage, has_person));
+    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person));
+    let_signal_end();
     let root = stage.root().display();
     match &done {
         Ok(()) if args.keep => {
@@ -76,7 +77,9 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
         print("   (the demo answers automatically)\n")?;
     }
     match &answer {
-        Some(answer) => run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?,
+        Some(answer) if is_option(&mailbox, &workflow, answer)? => run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?,
+        // The person has said already that these are no misspelt option.
+        Some(answer) => run_program(stage, "ask-answer", &["--text", "--", script::WORKFLOW, answer])?,
         None => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
     }
 
@@ -103,6 +106,10 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
     let audit = std::fs::read_to_string(mailbox.audit()).io("read", mailbox.audit())?;
     audit.lines().try_for_each(|line| print(&format!("   {line}\n")))?;
     what_next()
+}
+
+fn is_option(mailbox: &Mailbox, workflow: &WorkflowId, answer: &str) -> Result<bool> {
+    Ok(read_question::pending(mailbox, workflow)?.typed.options.get(answer).is_some())
 }
 
 fn run_program(stage: &Stage, name: &str, args: &[&str]) -> Result<()> {

@@ -4,12 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Result};
 use crate::run::process::handle::ProcessHandle;
 use crate::surface::askbox::demo::narration::print;
+use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::Stage;
 use crate::thread::{self, Waiting};
 
@@ -73,20 +75,43 @@ impl Drop for Watcher {
     }
 }
 
-/// Ends the watcher and removes the temporary folder when the demo is interrupted.
-pub(super) fn clean_up_on_signal(root: &Path, keep: bool) -> Result<()> {
+/// Whether a signal has come: the signal's thread says how the demo ends, and no other.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// After a signal: waits until its thread has ended this process.
+pub(super) fn let_signal_end() {
+    while INTERRUPTED.load(Ordering::Acquire) {
+        std::thread::park_timeout(Duration::from_secs(1));
+    }
+}
+
+/// Ends the watcher and the run, and removes the temporary folder, when the demo is interrupted.
+pub(super) fn clean_up_on_signal(stage: &Stage, keep: bool) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
-    let root = root.to_path_buf();
+    let root = stage.root().to_path_buf();
+    let mut stop = stage.program("relaunch");
+    stop.args(["stop", "--now", "--grace", "1s", script::WORKFLOW]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     thread::start(move || {
         if let Some(signal) = signals.forever().next() {
+            INTERRUPTED.store(true, Ordering::Release);
             Watcher::end_any();
             if !keep {
-                let _ = std::fs::remove_dir_all(root);
+                // The run writes there until it has ended.
+                let _ = stop.status();
+                remove_when_quiet(&root);
             }
             std::process::exit(128 + signal);
         }
     })
     .map(drop)
+}
+
+/// Removes a folder into which processes that are about to end may still write.
+fn remove_when_quiet(root: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while std::fs::remove_dir_all(root).is_err_and(|e| e.kind() != std::io::ErrorKind::NotFound) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
