@@ -29,7 +29,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Count(args) => count::run(&args),
-        Command::Hook => hook::run(),
+        Command::Hook(args) => hook::run(&args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),
         #[cfg(feature = "schema")]

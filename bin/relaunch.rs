@@ -16,7 +16,7 @@ use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{all, follow, queue_state, table};
 use askbox::surface::relaunch::stop_run::{self, Flags};
-use askbox::surface::relaunch::{hold_queue, run_now, supervise, take_prompt, wait, watch};
+use askbox::surface::relaunch::{approve, hold_queue, run_now, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -78,6 +78,8 @@ fn run(args: Args) -> Result<u8> {
         Command::Retry { id: Some(workflow), .. } => run_now::retry(&open()?, &id(&workflow)?, json),
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&common.open_or_create()?, why, json),
+        Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),
+        Command::Approve { list, .. } => approve::list(&open()?, optional_id(list.flatten())?.as_ref(), json),
         Command::Go => hold_queue::release(&open()?, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => {

@@ -4,12 +4,14 @@
 //! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
-//! - `relaunching`, `runners`, `limits`, `upkeep`: the sections.
+//! - `relaunching`, `runners`, `approvals`, `limits`, `upkeep`: the sections.
+//! - `tool_rule`, `shell_commands`: a rule that names tool calls; which commands a line of shell could run.
 //! - `settings`: all sections together, the list of keys, and their defaults.
 //! - `prompt_template`: the operator's own first message, checked when it is read.
 //! - `load`, `parse`, `values`: find the file, read its text, check the values.
 //! - `template`: the file that `askbox init` writes.
 
+mod approvals;
 mod limits;
 mod load;
 mod parse;
@@ -18,10 +20,13 @@ mod relaunching;
 mod runners;
 mod section;
 mod settings;
+mod shell_commands;
 mod template;
+mod tool_rule;
 mod upkeep;
 mod values;
 
+pub use approvals::Approvals;
 pub use limits::{Chain, Limits};
 pub use load::{MAX_CONFIG, load, location};
 pub use parse::{Loaded, parse};
@@ -31,4 +36,5 @@ pub use runners::{Runner, Runners};
 pub use section::{Key, Section};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;
+pub use tool_rule::ToolRule;
 pub use upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics, Notify};

@@ -186,6 +186,7 @@ mod tests {
         assert!(read("[limits]\ntree_cost = -0.1\n").is_err() && read("[limits]\ntree_time = 'long'\n").is_err());
         assert_eq!(read("[limits]\nday_cost = 3\n").unwrap().config.limits.day_cost, 3.0);
         assert!(read("[runner]\ndefault = 'codex'\n").is_err());
+        assert!(read("[approvals]\nask = ['AskUserQuestion']\n").is_err() && read("[approvals]\nrefuse = ['AskUserQuestion']\n").is_ok());
         assert!(read("[history]\nkeep = 'long'\n").unwrap_err().to_string().contains("line 2"));
         assert_eq!(read("[history]\nkeep = '2h'\n").unwrap().config.history.keep, Keep(Some(Span(Duration::from_secs(7200)))));
     }
@@ -211,6 +212,11 @@ mod tests {
             ("[runner.x]\nargs = ['a',\n 'ü', 3]\n", "runner.x.args: invalid type: integer `3`, expected a string (line 3, column 7)"),
             ("[runner.x.env]\nA = 'b'\nB = 7\n", "runner.x.env: invalid type: integer `7`, expected a string (line 3, column 5)"),
             ("[limits.grace]\nx = 3\n", "limits.grace: invalid type: map, expected a string (line 1, column 1)"),
+            (
+                "[approvals]\nask = ['Write',\n 'Bash(git *)']\n",
+                "approvals.ask: the rule `Bash(git *)` is not understood: a `*` stands only at its end, after a colon; write a tool's name, \
+                 `Bash(WORDS:*)`, `Bash(COMMAND)`, or `mcp__SERVER__TOOL` (line 3, column 2)",
+            ),
             // Values that JSON cannot hold.
             ("[relaunch]\nattempts = 99999999999999999999\n", "relaunch.attempts: number out of range (line 2, column 12)"),
             ("[limits]\nday_cost = inf\n", "limits.day_cost: not a finite number (line 2, column 12)"),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::approvals::Approvals;
 use crate::config::limits::{Chain, Limits};
 use crate::config::relaunching::Relaunch;
 use crate::config::runners::{Runner, Runners};
@@ -18,6 +19,8 @@ pub struct Config {
     pub relaunch: Relaunch,
     /// `[runner]`
     pub runner: Runners,
+    /// `[approvals]`
+    pub approvals: Approvals,
     /// `[limits]`
     pub limits: Limits,
     /// `[chain]`
@@ -45,10 +48,11 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 10] = [
+pub const SECTIONS: [Section; 11] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
+    Approvals::SECTION,
     Limits::SECTION,
     Chain::SECTION,
     Notify::SECTION,

@@ -47,5 +47,6 @@ pub(super) fn check(config: &Config) -> Result<()> {
             "write an absolute path such as /var/lib/node_exporter/askbox.prom",
         ));
     }
+    config.approvals.check()?;
     config.runner(None).map(drop)
 }

@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod approvals;
 mod asked_within;
 mod chains;
 mod definitions;

@@ -19,6 +19,7 @@ fn a_run_whose_calls_were_refused_says_how_many_and_which_line_permits_them() {
     assert!(words.contains("refused    3 calls that nobody had permitted; to permit them, in "), "{words}");
     let line = r#"allowed_tools = ["Bash(ask-post:*)", "Bash(checkpoint:*)", "Bash(touch:*)", "Write"]"#;
     assert!(words.contains(line), "{words}");
+    assert!(words.contains(r#"ask = ["Bash(touch:*)", "Write"]"#), "{words}");
     // That very line permits them.
     world.configure(&format!("[runner.claude]\n{line}\n"));
     world.ask("w", &["Again?"]);

@@ -53,6 +53,15 @@ pub fn permit(mailbox: &Mailbox, round: &RoundId, question: &Question, call: &Ca
     Ok(Permit::Allowed)
 }
 
+/// What the agent reads if the answer refuses the call; `None` if it allows it, or if there is none.
+#[must_use]
+pub fn refusal(question: &Question) -> Option<String> {
+    match reply(question) {
+        Some(Reply::Refused(words)) => Some(words),
+        Some(Reply::Once | Reply::Workflow) | None => None,
+    }
+}
+
 /// Whether the round's answer has allowed a call.
 #[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {

@@ -12,7 +12,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::timers::{Due, Timer};
 use crate::mailbox::transitions::close;
-use crate::mailbox::{Folder, Mailbox};
+use crate::mailbox::{Folder, Mailbox, workflows};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::failure::{self, Class, Failure};
 use crate::run::attempt::no_result;
@@ -190,6 +190,8 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Asking { question, cost_usd } => {
+            // The answer is for this session. One that asked at once, or whose supervisor died, is not on record yet.
+            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.session_id))?;
             run.state = State::Asking;
             run.why = None;
             run.asks = Some(*question);

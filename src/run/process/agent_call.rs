@@ -46,7 +46,7 @@ pub fn of(
     // The agent may read the files that its prompt names.
     let readable = readable_files::named(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
     // Ours would replace the operator's own --settings. With those, a run cannot be stopped at a tool boundary.
-    if !runner.args.iter().any(|a| a.starts_with("--settings")) {
+    if without_our_settings(runner).is_none() {
         call = call.settings(settings);
     }
     call = call
@@ -71,6 +71,12 @@ pub fn of(
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+/// The operator's own argument because of which the agent does not get askbox's settings, and so none of its hooks.
+#[must_use]
+pub fn without_our_settings(runner: &Runner) -> Option<&str> {
+    runner.args.iter().map(String::as_str).find(|arg| arg.starts_with("--settings"))
 }
 
 /// What the agent's environment says about its run, for `ask-post` and `relaunch spawn` in the agent's Bash.

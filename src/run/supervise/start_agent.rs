@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use crate::agent::claude::{self, Invocation};
-use crate::config::Config;
+use crate::config::{Config, Runner};
 use crate::disk::Staged;
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::mailbox::documents::asked_in::Nonce;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::run::attempt::record::{Begin, Record, State};
@@ -27,7 +28,7 @@ use crate::run::supervise::ownership::OwnedAttempt;
 use crate::run::supervise::role_check;
 use crate::run::supervise::run_message::RunMessage;
 use crate::run::supervise::started_agent::{Agent, Spawned, Threads, Watched};
-use crate::run::supervise::stop::hooks;
+use crate::run::supervise::stop::hooks::{self, Held};
 use crate::thread::Waiting;
 use crate::time;
 
@@ -134,11 +135,32 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
             Some(claude::user_message(&run.message_id.to_string(), &text))
         }
     };
-    let settings = hooks::settings(&run.folder(mailbox), programs::askbox().as_deref());
+    let askbox = programs::askbox();
+    if !config.approvals.is_empty() {
+        can_hold_calls(&runner, askbox.as_deref())?;
+    }
+    let held = askbox.as_deref().map(|askbox| Held { askbox, approvals: &config.approvals, waiting: document.typed.approval.as_ref() });
+    let settings = hooks::settings(&run.folder(mailbox), held.as_ref());
     let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(Prepared { document, start, message, call, folder, max_turns, record })
+}
+
+/// Refuses a launch in which the rules of `[approvals]` would hold nothing.
+fn can_hold_calls(runner: &Runner, askbox: Option<&Path>) -> Result<()> {
+    let without_hooks = runner.args.iter().map(String::as_str).find(|arg| matches!(*arg, "--bare" | "--safe-mode"));
+    if let Some(arg) = agent_call::without_our_settings(runner).or(without_hooks) {
+        let message = format!("[approvals] has rules, but with the runner's argument `{arg}` the agent gets no hook that holds a call");
+        return Err(Error::failed(message, "take the argument out of [runner.NAME] args, or empty [approvals]"));
+    }
+    match askbox {
+        Some(_) => Ok(()),
+        None => Err(Error::failed(
+            "[approvals] has rules, but the `askbox` program, which holds the calls, is not found",
+            "install it beside `relaunch` or on PATH, or empty [approvals]",
+        )),
+    }
 }
 
 /// Ends an agent that has received no input.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::ToolRule;
 use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::value_parsers;
@@ -123,9 +124,10 @@ pub enum Command {
     ///
     /// Every run of askbox gives this command to its agent; for the sessions of a user, the plugin does. The event is read from standard input.
     /// In a live run, a call of AskUserQuestion is posted as a question and deferred: the run ends, and costs nothing while it waits.
-    /// Once the question is answered, the run goes on, and the very same call has the answer. A session of a user is told what waits
+    /// Once the question is answered, the run goes on, and the very same call has the answer. A call that a rule of `[approvals] ask`
+    /// names waits in the same way, and is made once a person has allowed it. A session of a user is told what waits
     /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
-    Hook,
+    Hook(Hook),
     /// Serve the mailbox to agents as tools, by the Model Context Protocol on standard input and output
     ///
     /// An agent's program starts this command and calls its tools: ask_user, check_answer, save_checkpoint, load_checkpoint, list_questions,
@@ -152,6 +154,17 @@ pub struct Mcp {
     /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
     #[arg(long, value_name = "DIR")]
     pub mailbox: Option<PathBuf>,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// A rule of `[approvals] ask` (given by the supervisor)
+    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    pub ask: Vec<ToolRule>,
+    /// A rule of `[approvals] refuse` (given by the supervisor)
+    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    pub refuse: Vec<ToolRule>,
 }
 
 #[allow(missing_docs)]

@@ -12,11 +12,13 @@
 //! | [`wait`] | `wait` |
 //! | [`take_prompt`] | `prompt`, `done` |
 //! | [`hold_queue`] | `pause`, `go` |
+//! | [`approve`] | `approve` |
 //! | [`supervise`] | the hidden `supervise` |
 //!
 //! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),
 //! [`stop_signals`], [`event_words`], `printed_events` and [`refusals`].
 
+pub mod approve;
 pub mod event_words;
 pub mod foreground;
 pub mod hold_queue;

@@ -1,9 +1,12 @@
-//! The hooks that a run's agent is given with `--settings`: two end its turn at a tool boundary, one takes its questions.
+//! The hooks that a run's agent is given with `--settings`: two end its turn at a tool boundary, one takes its questions and the calls
+//! that a person has to allow.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::config::Approvals;
+use crate::mailbox::documents::approval::Approval;
 use crate::mailbox::documents::tool_call::ASK_USER_QUESTION;
 use crate::run::supervise::stop::stop_request;
 use crate::text::shell_quote;
@@ -16,9 +19,9 @@ pub const HOOK_SECONDS: u64 = 120;
 
 /// The settings, as JSON, for the attempt in `folder`. Once `stop.json` exists there, the hooks refuse new tool calls, and end the turn
 /// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal
-/// alone would let the model go on writing (measured on Claude Code 2.1.330). `askbox`: the program that takes the agent's questions.
+/// alone would let the model go on writing (measured on Claude Code 2.1.330). `held`: what `askbox hook` is to take.
 #[must_use]
-pub fn settings(folder: &Path, askbox: Option<&Path>) -> String {
+pub fn settings(folder: &Path, held: Option<&Held<'_>>) -> String {
     let file = shell_quote(&stop_request::path(folder).display().to_string());
     let when_asked = |answer: &str| {
         let command = format!("if [ -e {file} ]; then printf %s {}; fi", shell_quote(answer));
@@ -28,15 +31,46 @@ pub fn settings(folder: &Path, askbox: Option<&Path>) -> String {
     let refusal = json!({ "hookSpecificOutput": denied }).to_string();
     let end = r#"{"continue":false,"stopReason":"stopped by askbox"}"#;
     let mut before_tools = vec![when_asked(&refusal)];
-    before_tools.extend(askbox.map(ask_user_question));
-    json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when_asked(end)] } }).to_string()
+    before_tools.extend(held.map(Held::hook));
+    let mut settings = json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when_asked(end)] } });
+    if held.is_some_and(|held| !held.approvals.is_empty()) {
+        // A user's or a project's settings may switch off all hooks; these settings come before both (measured on Claude Code 2.1.330).
+        settings["disableAllHooks"] = false.into();
+    }
+    settings.to_string()
 }
 
-/// The hook that posts what the agent asks with AskUserQuestion. Its own time limit is shorter: a hook that Claude Code ends lets the call
-/// through.
-fn ask_user_question(askbox: &Path) -> Value {
-    let command = format!("{} hook", shell_quote(&askbox.display().to_string()));
-    json!({ "matcher": ASK_USER_QUESTION, "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }] })
+/// The calls that `askbox hook` takes before they are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Held<'a> {
+    /// The program.
+    pub askbox: &'a Path,
+    /// The rules of the operator. They are given to the program itself: what changes while the run is live changes nothing in it.
+    pub approvals: &'a Approvals,
+    /// The call that waits in the session for the answer of this attempt's round, whatever the rules say by now.
+    pub waiting: Option<&'a Approval>,
+}
+
+impl Held<'_> {
+    /// The hook. Its own time limit is shorter: a hook that Claude Code ends lets the call go on to Claude Code's own rules. So does one that
+    /// fails with a status other than 2.
+    fn hook(&self) -> Value {
+        let rules = [("--ask", &self.approvals.ask), ("--refuse", &self.approvals.refuse)];
+        let mut tools = vec![ASK_USER_QUESTION.to_owned()];
+        let mut command = format!("{} hook", shell_quote(&self.askbox.display().to_string()));
+        for (option, rule) in rules.into_iter().flat_map(|(option, rules)| rules.iter().map(move |rule| (option, rule))) {
+            tools.push(rule.tools());
+            command.push_str(&format!(" {option} {}", shell_quote(&rule.to_string())));
+        }
+        if let Some(waiting) = self.waiting {
+            tools.push(waiting.tool.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '.' }).collect());
+        }
+        tools.sort_unstable();
+        tools.dedup();
+        command.push_str(" || { echo 'askbox hook failed, so this call is refused' >&2; exit 2; }");
+        let matcher = format!("^({})$", tools.join("|"));
+        json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }] })
+    }
 }
 
 #[cfg(test)]
@@ -59,5 +93,20 @@ mod tests {
         assert_eq!(serde_json::from_str::<Value>(&say("PostToolBatch")).unwrap()["continue"], false);
         let pre: Value = serde_json::from_str(&say("PreToolUse")).unwrap();
         assert_eq!(pre["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn the_hook_is_called_for_the_tools_that_rules_name_and_gets_the_rules() {
+        let config: crate::config::Config =
+            serde_json::from_value(json!({"approvals": {"ask": ["Bash(git push:*)", "mcp__db"], "refuse": ["Bash(it's)"]}})).unwrap();
+        let hook = |waiting| Held { askbox: Path::new("/a b/askbox"), approvals: &config.approvals, waiting }.hook();
+        assert_eq!(hook(None)["matcher"], "^(AskUserQuestion|Bash|mcp__db(__.*)?)$");
+        let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();
+        assert!(
+            command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),
+            "{command}"
+        );
+        let waiting = Approval { tool: "a(b".into(), sha256: crate::mailbox::documents::approval::CallHash::of_bytes(&[0; 32]) };
+        assert_eq!(hook(Some(&waiting))["matcher"], "^(AskUserQuestion|Bash|a.b|mcp__db(__.*)?)$");
     }
 }

@@ -6,6 +6,8 @@
 //! | `event` | what Claude Code says, and what it reads |
 //! | `ask_user_question` | a call of AskUserQuestion as a question, and an answer as the call's input |
 //! | `take_question` | the way of such a call: post and defer, then answer |
+//! | `take_approval` | the way of a call that a person has to allow |
+//! | `post_call` | a call becomes a question, and waits |
 //! | `news` | what a user's session is told: what waits, and what happened since it last looked |
 //! | `looked` | how far a session has looked |
 
@@ -13,14 +15,19 @@ mod ask_user_question;
 mod event;
 mod looked;
 mod news;
+mod post_call;
+mod take_approval;
 mod take_question;
 
 use std::time::Duration;
 
-use crate::error::Result;
+use crate::config::ToolRule;
+use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::documents::tool_call::ASK_USER_QUESTION;
+use crate::run::attempt::record::Run;
 use crate::run::supervise::stop::hooks::HOOK_SECONDS;
+use crate::surface::args::askbox_args::Hook;
 use crate::surface::program;
 use crate::thread;
 use event::{Decision, Event, PreToolUse};
@@ -28,38 +35,72 @@ use event::{Decision, Event, PreToolUse};
 /// Claude Code lets a call through if its hook takes too long, so this program refuses the call before that.
 const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
 
+/// The status with which a hook makes Claude Code refuse the call. With any other failure the call goes on to Claude Code's own rules.
+const REFUSED: u8 = 2;
+
 /// Runs `askbox hook`; returns the exit status.
-pub fn run() -> Result<u8> {
-    if program::env("ASKBOX_RUN").is_none() {
+pub fn run(rules: &Hook) -> Result<u8> {
+    let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
+    if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // Whatever is wrong here must not stand in the way of the user's prompt; `askbox doctor` says it.
         if let Ok(Event::Session(session)) = event::read() {
             let _ = news::tell(&session);
         }
         return Ok(0);
     }
-    let Some(asked_in) = program::this_run() else { return Ok(0) };
-    let Some(dir) = program::env("ASKBOX_DIR") else { return Ok(0) };
-    thread::start(|| {
+    if program::this_run().is_none() && !has_rules {
+        return Ok(0);
+    }
+    let in_time = thread::start(|| {
         std::thread::sleep(TIME_LIMIT);
-        let _ = Decision::Deny("askbox could not take this question in time. Ask it with `ask-post`.".into()).print();
+        let _ = Decision::Deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.".into()).print();
         std::process::exit(0);
-    })?;
-    let decision = match event::read() {
-        Ok(Event::PreToolUse(event)) if event.tool_name == ASK_USER_QUESTION => {
-            Mailbox::open(&dir).and_then(|mailbox| decide(&mailbox, &asked_in, &event)).unwrap_or_else(|e| Some(refusal(&e)))
-        }
-        Ok(_) => None,
-        Err(e) => Some(refusal(&e)),
+    });
+    let decision = match (in_time, event::read()) {
+        (Ok(_), Ok(Event::PreToolUse(event))) => decide(rules, &event),
+        (Ok(_), Ok(_)) => None,
+        (Err(e), _) | (_, Err(e)) => Some(refusal(&e)),
     };
-    decision.map_or(Ok(()), |decision| decision.print()).map(|()| 0)
+    let printed = decision.map_or(Ok(()), |decision| decision.print());
+    printed.map(|()| 0).or_else(|e| {
+        program::warn(&program::message(&e));
+        Ok(REFUSED)
+    })
 }
 
-fn decide(mailbox: &Mailbox, asked_in: &crate::mailbox::documents::asked_in::AskedIn, event: &PreToolUse) -> Result<Option<Decision>> {
-    let Some(run) = take_question::live_run(mailbox, asked_in, event)? else { return Ok(None) };
-    take_question::decide(mailbox, &run, event).map(Some)
+/// What is to become of a call. Whatever goes wrong, no call goes through that a person was to be asked about.
+fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
+    let names = |rule: &&ToolRule| rule.names(&event.tool_name, &event.tool_input);
+    if let Some(rule) = rules.refuse.iter().find(names) {
+        return Some(Decision::Deny(format!(
+            "The operator refuses this call: it matches `{rule}` in [approvals] refuse. Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+        )));
+    }
+    let named = rules.ask.iter().find(names);
+    let decision = in_run(event).and_then(|found| {
+        let Some((mailbox, run)) = found else { return Ok(None) };
+        if event.tool_name == ASK_USER_QUESTION {
+            return take_question::decide(&mailbox, &run, event).map(Some);
+        }
+        take_approval::decide(&mailbox, &run, event, named.is_some())
+    });
+    match (decision, named) {
+        (Ok(None), Some(rule)) => Some(Decision::Deny(format!(
+            "A person has to allow this call first (`{rule}` in [approvals] ask), and nobody can be asked here: this is no live run of askbox."
+        ))),
+        (Ok(decision), _) => decision,
+        (Err(e), _) => Some(refusal(&e)),
+    }
 }
 
-/// The call must not go through: nobody is there to answer it.
-fn refusal(error: &crate::error::Error) -> Decision {
+/// The run of askbox in which the call is made, if there is one.
+fn in_run(event: &PreToolUse) -> Result<Option<(Mailbox, Run)>> {
+    let (Some(asked_in), Some(dir)) = (program::this_run(), program::env("ASKBOX_DIR")) else { return Ok(None) };
+    let mailbox = Mailbox::open(dir)?;
+    Ok(take_question::live_run(&mailbox, &asked_in, event)?.map(|run| (mailbox, run)))
+}
+
+/// The call must not go through: nobody has answered it.
+fn refusal(error: &Error) -> Decision {
     Decision::Deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
 }

@@ -91,12 +91,14 @@ fn refused(refused: &Refused) -> String {
     let asked = refused.rules.iter().map(|rule| rule.excerpt(80));
     let rules: Vec<_> = runner.allowed_tools.iter().cloned().chain(asked).map(|rule| format!("{rule:?}")).collect();
     let file = config::location().map(|path| path.display().to_string()).unwrap_or_default();
-    format!("{calls}; to permit them, in {file}:\n[runner.{name}]\nallowed_tools = [{}]", rules.join(", "))
+    let permit = format!("{calls}; to permit them, in {file}:\n[runner.{name}]\nallowed_tools = [{}]", rules.join(", "));
+    let ask: Vec<_> = refused.rules.iter().map(|rule| format!("{:?}", rule.excerpt(80))).collect();
+    format!("{permit}\nor, to be asked about each of them:\n[approvals]\nask = [{}]", ask.join(", "))
 }
 
 /// Where the value of a line of details begins. The lines of a configuration stay as they are: they are there to be copied.
 fn value_of_details(line: &str) -> Option<usize> {
-    (!line.trim_start().starts_with("allowed_tools = ")).then_some(11)
+    (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11)
 }
 
 fn details(status: &Status) -> String {

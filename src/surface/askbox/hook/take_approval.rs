@@ -1,0 +1,73 @@
+//! The way of a call that a person has to allow: it is posted as an approval question and deferred; made again in a later run, it is
+//! allowed once, if a person has allowed exactly this call.
+
+use crate::document::Document;
+use crate::error::Result;
+use crate::mailbox::{Folder, Mailbox, read_question};
+use crate::run::approval::ask::{self, Shown};
+use crate::run::approval::call::Call;
+use crate::run::approval::grants;
+use crate::run::approval::permit::{self, Permit};
+use crate::run::attempt::record::Run;
+use crate::run::attempt::suspended_call;
+use crate::surface::askbox::hook::event::{Decision, PreToolUse};
+use crate::surface::askbox::hook::post_call;
+
+/// What is to become of a call in this run; `None`: the agent program's own rules decide. `is_named`: a rule says that a person is asked.
+pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+    // A subagent whose call is deferred ends at once, without a word (measured on Claude Code 2.1.330).
+    if event.agent_id.is_some() {
+        return in_subagent(mailbox, run, &call, is_named);
+    }
+    let round = run.round();
+    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
+    if question.approval.is_some() && post_call::is_of(&question, event) {
+        let decision = match permit::permit(mailbox, &round, &question, &call)? {
+            Permit::Allowed => Decision::Allow(event.tool_input.clone()),
+            Permit::Refused(words) => Decision::Deny(words),
+            Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
+        };
+        suspended_call::note_handed_over(mailbox, run)?;
+        return Ok(Some(decision));
+    }
+    if !is_named {
+        return Ok(None);
+    }
+    if let Some((round, question)) = post_call::over(mailbox, run, event).filter(|(_, question)| ask::shows(question, &call)) {
+        if question.answer.is_none() {
+            let end = post_call::end(&question);
+            return Ok(Some(Decision::Deny(format!("Nobody allows this call: its question was {end}. Go on without it."))));
+        }
+        if let Some(words) = permit::refusal(&question) {
+            return Ok(Some(Decision::Deny(words)));
+        }
+        // What a round that is over allowed was for its own run.
+        let shown = if permit::is_used(mailbox, &round) { Shown::PerhapsMade } else { Shown::First };
+        return ask(mailbox, run, event, shown).map(Some);
+    }
+    if grants::covers(mailbox, &run.workflow_id, &call)? {
+        return Ok(Some(Decision::Allow(event.tool_input.clone())));
+    }
+    ask(mailbox, run, event, Shown::First).map(Some)
+}
+
+fn in_subagent(mailbox: &Mailbox, run: &Run, call: &Call<'_>, is_named: bool) -> Result<Option<Decision>> {
+    if !is_named {
+        return Ok(None);
+    }
+    if grants::covers(mailbox, &run.workflow_id, call)? {
+        return Ok(Some(Decision::Allow(call.input.clone())));
+    }
+    Ok(Some(Decision::Deny(
+        "A person has to allow this call first, and a subagent cannot wait for them. End your turn and tell the agent that started you which \
+         call is needed: that agent makes it itself, and is then asked about."
+            .into(),
+    )))
+}
+
+fn ask(mailbox: &Mailbox, run: &Run, event: &PreToolUse, shown: Shown) -> Result<Decision> {
+    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+    let document = Document::draft(ask::question(&run.workflow_id, &call, shown)?);
+    post_call::post(mailbox, run, event, document, "A person has to allow this call too: make it again once that answer is there.")
+}

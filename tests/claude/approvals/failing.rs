@@ -1,0 +1,92 @@
+//! Processes that die between an approval and its call, and launches in which nothing would hold a call.
+
+use serde_json::json;
+
+use super::{ASK, begin, made, run_that_asks, wait_until_it_asks, world_with};
+use crate::support::claude::bash;
+use crate::support::process::kill;
+use crate::support::{ClaudeWorld, Signal, signal};
+
+#[test]
+fn an_approval_whose_run_is_killed_before_the_call_is_made_is_used_up() {
+    let mut world = run_that_asks(&json!([bash("note one"), {"text": "done"}]));
+    world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
+    // A hook of the user's holds the call between our permission and the call itself.
+    world.add_hold("hold");
+    let hook =
+        json!({"matcher": "Bash", "hooks": [{"type": "command", "command": format!("'{}' >/dev/null", world.path("bin/hold").display())}]});
+    let settings = world.claude_config().join("settings.json");
+    std::fs::write(&settings, json!({"hooks": {"PreToolUse": [hook]}}).to_string()).expect("settings");
+    world.answer("w", "once");
+    world.wait_for_hold("hold");
+    let round = world.names("running")[0].split('.').nth(1).expect("a round").to_owned();
+    let used = world.in_mailbox(format!("runs/w/{round}/approved"));
+    crate::support::until("the answer is used", || used.exists());
+    std::fs::remove_file(&settings).expect("it was there");
+    signal(world.processes("relaunch supervise")[0], Signal::KILL);
+    let again = wait_until_it_asks(&world, 2);
+    assert!(again["question"].as_str().is_some_and(|q| q.starts_with("May the agent call Bash once more? You allowed it once")), "{again}");
+    assert!(made(&world).is_empty());
+    world.stop_watching();
+    world.keep_watching();
+    world.answer("w", "once");
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["one"]);
+}
+
+#[test]
+fn an_approval_whose_run_is_killed_during_the_call_is_not_used_for_a_second_one() {
+    let world = run_that_asks(&json!([bash("note one; hold"), {"text": "done"}]));
+    world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
+    world.add_hold("hold");
+    world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
+    world.answer("w", "once");
+    world.wait_for_hold("hold");
+    kill(world.processes("relaunch supervise")[0]);
+    world.wait_status("w", "gone on", |s| s["state"] == "pending" || s["result"] == "went on");
+    assert_eq!(made(&world), ["one"]);
+}
+
+#[test]
+fn a_launch_in_which_no_hook_would_hold_a_call_fails_with_a_sentence() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[approvals]\nask = ['Bash(note:*)']\n[relaunch]\nattempts = 1\n[runner.claude]\nargs = ['--settings', '{}']\n");
+    world.keep_watching_from_the_start();
+    begin(&world, &json!([bash("note one")]));
+    let status = world.wait_state("w", "parked");
+    let why = status["why"].as_str().unwrap_or_default();
+    assert!(why.contains("[approvals] has rules") && why.contains("`--settings`"), "{status}");
+    assert!(world.api.turns().is_empty() && world.launches().is_empty());
+}
+
+#[test]
+fn a_hook_that_fails_with_status_2_stops_the_call_and_one_that_ends_otherwise_leaves_it_to_the_rules_of_claude_code() {
+    let cases = [
+        ("exit 2", true, false),
+        ("kill -9 $$", true, true),
+        ("kill -9 $$", false, false),
+        // Claude Code stops waiting for it.
+        ("sleep 600", true, true),
+        ("sleep 600", false, false),
+    ];
+    for (ending, allowed, is_made) in cases {
+        let world = ClaudeWorld::without_askbox();
+        let made = world.work().join("made");
+        let hook = json!({"type": "command", "command": ending, "timeout": 1});
+        let settings = json!({"hooks": {"PreToolUse": [{"matcher": "^(Bash|Write)$", "hooks": [hook]}]}});
+        let prompt = format!("@@{}", json!([bash(&format!("touch {}", made.display())), {"text": "done"}]));
+        let mut args = vec!["--settings".to_owned(), settings.to_string()];
+        args.extend(allowed.then(|| "--allowedTools=Bash(touch:*)".to_owned()));
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        world.prompt_stream(&prompt, &args).ok();
+        assert_eq!(made.exists(), is_made, "{ending}, allowed: {allowed}");
+    }
+}
+
+#[test]
+fn without_the_rules_nothing_changes() {
+    let world = world_with("[runner.claude]\nallowed_tools = ['Bash(note:*)']\n");
+    begin(&world, &json!([bash("note one"), {"text": "done"}]));
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["one"]);
+}

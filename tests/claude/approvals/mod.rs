@@ -1,0 +1,75 @@
+//! Calls that a person has to allow, in runs of askbox with the real `claude`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `allowed` | asked, allowed or refused, and made once or not at all |
+//! | `granted` | allowed to a workflow, and revoked |
+//! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
+//! | `failing` | processes that die, and hooks that are missing |
+
+mod allowed;
+mod failing;
+mod granted;
+mod held;
+
+use serde_json::{Value, json};
+
+use crate::support::ClaudeWorld;
+
+/// The operator's rule for the commands of these tests.
+const ASK: &str = "[approvals]\nask = ['Bash(note:*)']\n";
+
+/// A world in which `note TEXT` on the agent's PATH writes a line to a file, and a person is asked about it.
+fn world_with(config: &str) -> ClaudeWorld {
+    let mut world = ClaudeWorld::new();
+    let made = world.path("made");
+    world.add_script("note", &format!("echo \"$@\" >> '{}'; echo noted \"$@\"", made.display()));
+    world.configure(config);
+    world.keep_watching_from_the_start();
+    world
+}
+
+/// Starts a run of `w` that goes through these steps.
+#[track_caller]
+fn begin(world: &ClaudeWorld, steps: &Value) {
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: begin", steps.clone());
+    world.answer("w", "begin");
+}
+
+/// A run of `w` that goes through these steps, until it has ended and `w` asks.
+#[track_caller]
+fn run_that_asks(steps: &Value) -> ClaudeWorld {
+    let world = world_with(ASK);
+    begin(&world, steps);
+    wait_until_it_asks(&world, 1);
+    world
+}
+
+/// Waits until the run has ended, `rounds` rounds of `w` are over, and `w` asks about a call. Returns the question.
+#[track_caller]
+fn wait_until_it_asks(world: &ClaudeWorld, rounds: usize) -> Value {
+    world.wait_status("w", "asking", |s| {
+        s["state"] == "pending" && world.names("running").is_empty() && world.rounds("closed", "w").len() == rounds
+    });
+    let asked = world.document("pending/w.json");
+    assert!(asked["approval"].is_object(), "{asked}");
+    asked
+}
+
+/// The lines that `note` has written.
+fn made(world: &ClaudeWorld) -> Vec<String> {
+    std::fs::read_to_string(world.path("made")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// What the model was told last as the results of its calls.
+fn told(world: &ClaudeWorld) -> String {
+    world.api.turns().pop().expect("a turn").tool_results().concat()
+}
+
+fn question_about_a_database() -> Value {
+    let options = [json!({"label": "SQLite", "description": "one file"}), json!({"label": "Postgres", "description": "a server"})];
+    json!({"tool": "AskUserQuestion", "input": {"questions": [
+        {"question": "Which database?", "header": "Choice", "multiSelect": false, "options": options}
+    ]}})
+}
