@@ -28,9 +28,9 @@ section! {
         args: Vec<String> = Vec::new(),
         /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
-        /// The value of `--permission-mode`. `""`: the option is not given, so the agent program's own default applies. Example:
-        /// `"acceptEdits"`.
-        permission_mode: String = String::new(),
+        /// The value of `--permission-mode`. With `"default"`, what no rule permits is refused. `""`: the option is not given, so the mode of the
+        /// user's own settings applies, or else the agent program's own, which differs between versions. Example: `"acceptEdits"`.
+        permission_mode: String = "default".into(),
         /// The tools that the agent may use without asking: one `--allowedTools` rule each. Everything else that needs a permission is
         /// refused. The list replaces the default, so repeat the default's rules.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),

@@ -4,6 +4,7 @@
 use crate::support::claude::api::Api;
 use crate::support::claude::live::{FLAGS, Live, kind};
 use crate::support::claude::uuid;
+use crate::support::claude::version::needs_claude;
 use crate::support::{ClaudeWorld, LIMIT, Signal, feed, signal};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -21,8 +22,9 @@ const ONE_TURN: [&str; 6] = [
     "command_lifecycle/completed",
 ];
 
+/// What the events are. News that single versions have for their user are left out.
 fn kinds(events: &[Value]) -> Vec<String> {
-    events.iter().map(kind).collect()
+    events.iter().map(kind).filter(|kind| kind != "system/informational").collect()
 }
 
 /// Runs one message in a session, to the end of the process, and returns the events.
@@ -95,6 +97,7 @@ fn a_message_followed_by_a_tool_call_is_dropped_even_if_its_turn_was_killed() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let (session, message) = (uuid(), uuid());
+    needs_claude!(DropsRepetitionAfterTool);
     let text = r#"first @@[{"tool":"Bash","input":{"command":"echo hi"}},{"stall":true}]"#;
     let mut live = Live::start(&world, &["--session-id", &session]);
     live.say(&message, text);
@@ -111,6 +114,7 @@ fn a_message_followed_by_a_tool_call_is_dropped_even_if_its_turn_was_killed() {
 
 #[test]
 fn a_message_killed_before_any_output_is_run_when_it_is_sent_again() {
+    needs_claude!(TranscriptBeforeOutput);
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let (session, message) = (uuid(), uuid());
@@ -178,7 +182,7 @@ fn an_allowed_tool_runs_and_another_is_refused_without_a_permission_host() {
     let result = world.prompt_stream(prompt, &args).ok().result();
     let results = api.turns().pop().expect("a turn").tool_results();
     assert_eq!(results[0], "QUESTION_POSTED:w1");
-    assert!(results[1].contains("needs approval"), "{results:?}");
+    assert!(results[1].contains("needs approval") || results[1].contains("was blocked"), "{results:?}");
     assert!(!world.work().join("made").exists());
     // A refusal is no failure of the run: only this list tells.
     assert_eq!(result["is_error"], false);

@@ -16,6 +16,7 @@ mod main_job;
 mod mcp;
 mod native;
 mod operator;
+mod permission_mode;
 mod plugin;
 mod refused;
 mod scripted_api;

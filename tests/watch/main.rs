@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agent_version;
 mod asked_within;
 mod budget;
 mod chains;

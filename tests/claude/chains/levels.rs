@@ -39,10 +39,15 @@ fn delivered(world: &ClaudeWorld, id: &str, result: &str) {
 
 /// The messages with these words that began a turn: later requests of a turn carry a tool result behind theirs.
 fn told(world: &ClaudeWorld, words: &str) -> Vec<String> {
-    let newest = |r: &Request| match r.messages().last().map(|m| &m["content"]) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => blocks.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n"),
+    let text = |m: &Value| match &m["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
+    };
+    // Some versions send a message of their own behind it.
+    let newest = |r: &Request| {
+        let new: Vec<_> = r.messages().iter().rev().take_while(|m| m["role"] != "assistant").map(text).collect();
+        new.into_iter().rev().collect::<Vec<_>>().join("\n")
     };
     world.api.turns().iter().map(newest).filter(|text| text.contains(words)).collect()
 }

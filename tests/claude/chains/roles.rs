@@ -35,7 +35,7 @@ fn the_agents_prompt_model_and_tools_are_what_the_api_gets_and_a_model_of_ones_o
     assert_eq!(spawn(&["--agent", "reviewer"]), "two findings\n");
     let turn = world.api.turns().pop().expect("a turn");
     assert!(system(&turn).contains("You are the walnut reviewer."), "{}", system(&turn));
-    assert_eq!(turn.body["model"], "claude-haiku-5-5");
+    assert!(turn.body["model"].as_str().is_some_and(|m| m.starts_with("claude-haiku-")), "{}", turn.body["model"]);
     let tools = turn.tools();
     assert!(["Read", "Bash"].iter().all(|t| tools.iter().any(|o| o == t)), "{tools:?}");
     assert!(!tools.iter().any(|t| ["Write", "Edit", "Agent"].contains(&t.as_str())), "{tools:?}");
@@ -43,7 +43,7 @@ fn the_agents_prompt_model_and_tools_are_what_the_api_gets_and_a_model_of_ones_o
     assert_eq!(spawn(&["--agent", "reviewer", "--model", "sonnet"]), "two findings\n");
     let turn = world.api.turns().pop().expect("a turn");
     assert!(system(&turn).contains("You are the walnut reviewer."));
-    assert_eq!(turn.body["model"], "claude-sonnet-5-5");
+    assert!(turn.body["model"].as_str().is_some_and(|m| m.starts_with("claude-sonnet-")), "{}", turn.body["model"]);
 
     for (name, words) in [("users", "You belong to the user."), ("my odd agent", "You are the odd one.")] {
         assert_eq!(spawn(&["--agent", name]), "two findings\n");
@@ -81,7 +81,7 @@ fn an_agent_that_asks_is_the_same_agent_when_it_is_woken() {
     assert_eq!(turns.len(), 3);
     for turn in &turns {
         assert!(system(turn).contains("You are the walnut reviewer."), "{}", system(turn));
-        assert_eq!(turn.body["model"], "claude-haiku-5-5");
+        assert!(turn.body["model"].as_str().is_some_and(|m| m.starts_with("claude-haiku-")), "{}", turn.body["model"]);
     }
     assert!(turns[2].model_text().contains("User chose: all"));
 }

@@ -2,6 +2,7 @@
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
+use crate::support::claude::version::needs_claude;
 use serde_json::{Value, json};
 
 fn bookings(world: &ClaudeWorld) -> Vec<Value> {
@@ -17,6 +18,7 @@ fn usd(value: &Value) -> f64 {
 
 #[test]
 fn a_resume_and_a_fork_of_a_session_are_booked_with_their_own_turns_alone() {
+    needs_claude!(CostOfTheTurn);
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nmode = 'resume'\nbackoff = '10ms'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");
     world.keep_watching_from_the_start();

@@ -1,6 +1,7 @@
 //! A run asks with AskUserQuestion, ends, and goes on with the answer as the call's own result.
 
 use crate::support::ClaudeWorld;
+use crate::support::claude::version::needs_claude;
 use serde_json::{Value, json};
 
 /// A script step: the agent asks with its own tool.
@@ -119,6 +120,7 @@ fn a_question_beside_another_call_is_not_lost_and_the_other_call_is_made_once() 
 
 #[test]
 fn of_two_questions_in_one_message_the_second_is_refused_with_words_and_asked_again() {
+    needs_claude!(DeferBesideRefusal);
     let other = json!([question("Which name?", false, &["Ask", "Box"])]);
     let both = json!({"tools": [ask(&which_database()), ask(&other)]});
     let world = run_that_asks(&json!([both, ask(&other), {"text": "done"}]));

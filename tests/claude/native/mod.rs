@@ -3,4 +3,5 @@
 mod asking;
 mod chains;
 mod killed;
+mod kinds;
 mod without;

@@ -1,10 +1,12 @@
 //! `relaunch run` without a watcher and an API that is overloaded for longer than the agent tries.
 
 use super::*;
+use crate::support::claude::version::needs_claude;
 use serde_json::json;
 
 #[test]
 fn a_run_that_the_api_refuses_twice_with_529_is_delivered_by_the_command_that_started_it() {
+    needs_claude!(SameRequestAfterRefusal);
     let world = ClaudeWorld::new();
     let config = "[relaunch]\nbackoff = '200ms'\n[runner.claude]\nallowed_tools = ['Bash']\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n";
     world.configure(config);

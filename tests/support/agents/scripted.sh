@@ -19,7 +19,7 @@ printf '%s\n' "$*" >>"$AGENT_DIR/arguments.$id"
 n=$(grep -c "^$id/" "$AGENT_DIR/launches")
 printf '%s\n' "$message" >"$AGENT_DIR/.told.$id.$n"
 mv "$AGENT_DIR/.told.$id.$n" "$AGENT_DIR/told.$id.$n"
-printf '{"type":"system","subtype":"init","session_id":"%s","cwd":"/","tools":[],"model":"fake","permissionMode":"default"}\n' "$session"
+printf '{"type":"system","subtype":"init","session_id":"%s","cwd":"/","tools":[],"model":"fake","permissionMode":"default","claude_code_version":"%s"}\n' "$session" "${AGENT_VERSION:-}"
 
 # The reply of the only child that the message tells of.
 news() { printf '%s\n' "$message" | sed -n 's/.*Its reply:\\n\(.*\)\\n\\n\\nContinue.*/\1/p'; }

@@ -11,8 +11,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What a supervisor passes, before anything of its own, but for `--include-partial-messages`.
-pub const FLAGS: [&str; 8] =
-    ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
+pub const FLAGS: [&str; 10] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--permission-prompt-tool",
+    "stdio",
+    "--permission-mode",
+    "default",
+];
 
 /// A running agent. Dropping it kills it, should it still run.
 pub struct Live {

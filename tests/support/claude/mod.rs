@@ -5,6 +5,7 @@
 //! | `mod.rs` | the world, and `claude` as a user runs it |
 //! | `relaunches.rs` | askbox in this world: questions, watchers and the launches of `claude` |
 //! | `live.rs` | a `claude` that is talked to while it runs |
+//! | `version.rs` | which version of `claude` it is, and what single versions lack |
 //! | `polling.rs` | the scheme of the first sketch, to be compared with |
 //! | `api.rs`, `http.rs`, `script.rs` | the API: what it was sent, its protocol, and the scripts that say what it replies |
 
@@ -14,6 +15,7 @@ pub mod live;
 pub mod polling;
 mod relaunches;
 mod script;
+pub mod version;
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -44,6 +46,9 @@ impl DerefMut for ClaudeWorld {
         &mut self.world
     }
 }
+
+/// The mode that a supervisor passes too: the default of single versions is another one.
+pub const MODE: [&str; 2] = ["--permission-mode", "default"];
 
 impl ClaudeWorld {
     /// `claude` and its API alone: askbox cannot launch it.
@@ -110,7 +115,7 @@ impl ClaudeWorld {
     /// `claude -p` with the prompt on its standard input, to its end.
     #[track_caller]
     pub fn prompt(&self, prompt: &str, args: &[&str]) -> Outcome {
-        feed(self.claude().arg("-p").args(args), prompt.as_bytes())
+        feed(self.claude().args(MODE).arg("-p").args(args), prompt.as_bytes())
     }
 
     /// The same with the stream of events as its output.

@@ -59,7 +59,7 @@ impl ClaudeWorld {
     #[track_caller]
     pub fn user_session_with(&self, steps: &Value, env: &[(&str, &str)]) -> Outcome {
         let mut command = self.claude();
-        command.args(["-p", "--output-format", "stream-json", "--verbose"]);
+        command.args(super::MODE).args(["-p", "--output-format", "stream-json", "--verbose"]);
         command.args(["--allowedTools=Bash(ask-post:*)", "--allowedTools=Bash(checkpoint:*)"]);
         feed(command.envs(env.iter().copied()), format!("Do the work. @@{steps}").as_bytes()).ok()
     }

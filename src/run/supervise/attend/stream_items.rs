@@ -30,7 +30,12 @@ impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
         match item {
             StreamItem::Event(kind) => self.event(kind),
-            StreamItem::Began { session_id, permission_mode, first, .. } => self.session_began(&session_id, permission_mode, first),
+            StreamItem::Began { session_id, permission_mode, version, first, .. } => {
+                if first && self.run.attempt == 1 {
+                    self.say_what_is_missing(&version);
+                }
+                self.session_began(&session_id, permission_mode, first);
+            }
             StreamItem::Generating(what) => self.log.generating(what),
             StreamItem::RoundTrip => self.model_answered(),
             StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
@@ -76,6 +81,12 @@ impl Attendance<'_, '_> {
         if first {
             self.unrecorded_session = Some(permission_mode);
         }
+    }
+
+    /// Notes what this version of the agent program lacks.
+    fn say_what_is_missing(&mut self, version: &Untrusted) {
+        let Some(version) = claude::Version::parse(version.raw()) else { return };
+        version.lacks().for_each(|lack| self.log.note(format!("with claude {version}, {lack}")));
     }
 
     /// Notes the session in the workflow's record once it has produced something: later rounds resume it. A session that produced

@@ -5,12 +5,13 @@
 //! - `report`: runs every check and prints what was found
 //! - `checkup`: what the checks share: what they look at, what they have found
 //! - `in_force`: the configuration in force, and where each value comes from
-//! - `setup`: programs, configuration, folders outside the mailbox
+//! - `setup`: programs, configuration, folders outside the mailbox; `agent_version`: the version of `claude`
 //! - `files`, `leftovers`: owners, modes, links and names in the mailbox; temporary files of killed programs
 //! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
 //! - `one_workflow`: the same for one workflow; `progress`: how far the doctor has come
 //! - `waits`: workflows that wait for others
 
+mod agent_version;
 mod checkup;
 mod documents;
 mod files;

@@ -9,9 +9,10 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, presence};
 use crate::surface::args::askbox_args::Doctor;
+use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
 use crate::surface::askbox::doctor::progress::Progress;
-use crate::surface::askbox::doctor::{documents, files, in_force, one_workflow, setup, waits};
+use crate::surface::askbox::doctor::{agent_version, documents, files, in_force, one_workflow, setup, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
@@ -29,6 +30,9 @@ struct Report {
     not_checked: Vec<String>,
     /// Whether a watcher is running on the mailbox.
     watcher: bool,
+    /// The agent program and its version, if it is `claude`; missing if one workflow was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<AgentVersion>,
     /// The configuration in force. People see more than its first two values only with `--config`.
     in_force: Vec<in_force::Value>,
 }
@@ -73,9 +77,11 @@ pub fn run(args: &Doctor) -> Result<u8> {
     if loaded.is_err() {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
+    let agent = if args.id.is_none() && loaded.is_ok() { agent_version::of(&checkup.config) } else { None };
     // Takes its line off the terminal.
     drop(checkup.progress);
-    let report = Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, not_checked, watcher, in_force };
+    let report =
+        Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, not_checked, watcher, agent, in_force };
     if args.common.json {
         program::print_json(&report)?;
     } else {
@@ -95,6 +101,7 @@ fn words(report: &Report, root: &Path) -> String {
     } else {
         out.push_str("No watcher is running; start one with: relaunch watch\n");
     }
+    out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     match report.findings.len() {
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),

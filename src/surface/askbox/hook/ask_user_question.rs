@@ -1,9 +1,11 @@
 //! A call of AskUserQuestion as a question of the mailbox, and the answer as the call's input.
 //!
-//! The tool's input is `{"questions": [{"question", "header", "multiSelect", "options": [{"label", "description", "preview"}]}]}`. Claude
-//! Code takes the answers from `answers`, by the question's text, and notes from `annotations`.
+//! The tool's input is `{"questions": [{"question", "header", "multiSelect", "options": [{"label", "description", "preview"}]}]}`. Where the
+//! operator switches its extended form on, it also has a `title`, and a question may have a `kind` (`choice`, `text`, `number`) with `min`,
+//! `max`, `step`, `unit`, `defaultValue`, `placeholder` and `description`. Claude Code takes the answers from `answers`, by the question's
+//! text, and notes and the chosen preview from `annotations`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
@@ -17,21 +19,53 @@ pub(super) fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Res
     if texts.iter().enumerate().any(|(n, text)| texts[..n].contains(text)) {
         return Err(Error::invalid("questions", "holds the same text twice", "give every question a text of its own"));
     }
+    let title = input.get("title").and_then(Value::as_str).filter(|title| !title.trim().is_empty());
     let mut document = match questions {
         [] => return Err(Error::invalid("questions", "is missing or empty", "ask at least one question")),
         [Value::Object(one)] => {
-            let mut one = one.clone();
+            let mut one = extended(one.clone());
             // Claude Code's names for what a part of a batch says in the same words.
             one.remove("header");
             if one.remove("multiSelect") == Some(Value::Bool(true)) {
                 one.insert("type".into(), "multi_choice".into());
             }
+            one.extend(title.map(|title| ("context".to_owned(), title.into())));
             one
         }
-        several => Map::from_iter([("questions".to_owned(), Value::from(several))]),
+        several => {
+            let part = |asked: &Value| asked.as_object().map_or_else(|| asked.clone(), |asked| Value::Object(extended(asked.clone())));
+            let parts = ("questions".to_owned(), several.iter().map(part).collect());
+            Map::from_iter([parts].into_iter().chain(title.map(|title| ("question".to_owned(), title.into()))))
+        }
     };
     document.insert("workflow_id".into(), workflow.as_str().into());
     QuestionDocument::parse(Value::Object(document).to_string().as_bytes())
+}
+
+/// A question with its kind as the mailbox calls it, and with what else its extended form says to the person as further lines of its text.
+fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
+    let kind = asked.remove("kind");
+    let kind = kind.as_ref().and_then(Value::as_str).filter(|kind| ["text", "number"].contains(kind));
+    let mut say = |name: &str| asked.remove(name).map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
+    let mut lines: Vec<String> = say("description").into_iter().collect();
+    let (min, max, step, unit) = (say("min"), say("max"), say("step"), say("unit"));
+    let range = min.zip(max).map(|(min, max)| format!("from {min} to {max}"));
+    let bounds = [range, step.map(|step| format!("in steps of {step}")), unit.map(|unit| format!("in {unit}"))];
+    let suggested = say("defaultValue").map(|value| format!("{value} is suggested"));
+    let bounds: Vec<String> = bounds.into_iter().chain([suggested]).flatten().collect();
+    if !bounds.is_empty() {
+        lines.push(format!("({})", bounds.join(", ")));
+    }
+    lines.extend(say("placeholder").map(|example| format!("(for example: {example})")));
+    if !lines.is_empty() {
+        lines.insert(0, text(&Value::Object(asked.clone())).to_owned());
+        asked.insert("question".into(), lines.join("\n").into());
+    }
+    if let Some(kind) = kind {
+        asked.insert("type".into(), kind.into());
+        asked.remove("multiSelect");
+    }
+    asked
 }
 
 /// The call's input with the answers, which make it a call that has been answered.
@@ -44,10 +78,13 @@ pub(super) fn with_answers(input: &Map<String, Value>, question: &Question, answ
             value => Some(value.clone()),
         };
         let text = asked.get(n).map_or(part.question.as_str(), text);
+        let chosen = given.as_ref().and_then(|given| part.options.get(&given.to_text()));
+        let mut annotation = Map::new();
+        annotation.extend(chosen.and_then(|choice| choice.preview.clone()).map(|preview| ("preview".to_owned(), preview.into())));
+        annotation.extend(Some(note(n, answer)).filter(|note| !note.is_empty()).map(|note| ("notes".to_owned(), note.into())));
         answers.insert(text.to_owned(), given.map(in_words).unwrap_or_default().into());
-        let note = note(n, answer);
-        if !note.is_empty() {
-            annotations.insert(text.to_owned(), json!({ "notes": note }));
+        if !annotation.is_empty() {
+            annotations.insert(text.to_owned(), annotation.into());
         }
     }
     let mut input = input.clone();

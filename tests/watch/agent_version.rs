@@ -1,0 +1,17 @@
+//! What the version of the agent program lacks is said in the events of each run.
+
+use crate::support::World;
+
+#[test]
+fn a_run_says_what_its_version_of_claude_lacks_and_nothing_of_one_that_lacks_nothing() {
+    for (version, lacks) in [("2.1.260", true), ("2.1.330", false), ("9.0.0", false), ("", false), ("no version", false)] {
+        let mut world = World::new().with_scripted_agent();
+        world.set_env(&[("AGENT_VERSION", version)]);
+        world.agent_does("w", "echo done");
+        world.ask_and_answer("w");
+        world.sh("relaunch w");
+        let logs = world.sh("relaunch logs w");
+        assert_eq!(logs.contains(&format!("with claude {version}, ")), lacks, "{version}: {logs}");
+        assert_eq!(world.state("w"), "delivered");
+    }
+}
