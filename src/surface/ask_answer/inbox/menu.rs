@@ -57,6 +57,10 @@ fn means(part: &Part, typed: &str, key: &str) -> bool {
     matches!(match_option::meaning(&part.options, typed), Meaning::Option(choice) if choice.key == key)
 }
 
+fn is_begun(label: &str, typed: &str) -> bool {
+    label.to_lowercase().starts_with(&typed.trim().to_lowercase())
+}
+
 /// Asks for one option, or for words of the person's own.
 pub(super) fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
     let typed = RefCell::new(String::new());
@@ -72,6 +76,8 @@ pub(super) fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
             .with_formatter(&|choice| text::one_line(choice.value.value.as_deref().unwrap_or("…")))
             .with_help_message(HELP);
         match given(prompt.prompt_skippable())? {
+            // Who types `oth` looks for this line, and for nothing else.
+            Reply::Given(Item { value: None, label }) if is_begun(&label, &typed.borrow()) => return own_words(part, ""),
             Reply::Given(Item { value: None, .. }) => return own_words(part, typed.borrow().trim()),
             Reply::Given(Item { value: Some(key), label }) => {
                 let typed = typed.borrow();
