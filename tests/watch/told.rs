@@ -121,3 +121,18 @@ fn in_a_pipe_each_event_has_its_time_in_utc_and_at_a_terminal_the_local_time_of_
     let local = (utc + chrono::TimeDelta::minutes(330)).format("%H:%M:%S").to_string();
     terminal.see(&format!("{local}  output    done (4 bytes)"));
 }
+
+#[test]
+fn the_watchers_log_says_how_each_attempt_ended_and_why() {
+    let world = world("if [ $ASKBOX_WORKFLOW_ID = good ]; then work; else exit 3; fi");
+    world.reconfigure("max_concurrent = 8", "max_concurrent = 8\nattempts = 2");
+    world.reconfigure("backoff = \"1h\"\nbackoff_max = \"1h\"", "backoff = \"50ms\"\nbackoff_max = \"50ms\"");
+    world.ask_and_answer("good");
+    let watcher = world.watch();
+    watcher.says("delivered  good  attempt 1");
+    let failed = watcher.says("failed    docs  attempt 1: ");
+    assert!(failed.contains("warning: "), "{failed}");
+    let parked = watcher.says("parked    docs  attempt 2: ");
+    assert!(parked.contains("warning: ") && parked.ends_with("; see: relaunch status docs"), "{parked}");
+    watcher.stop();
+}

@@ -6,13 +6,13 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Folder;
-use crate::run::attempt::record::{self, Run};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::claim::{Claim, Taken};
 use crate::run::supervise::detach;
 use crate::thread::Waiting;
 use crate::watch::messages::WatchMessage;
 use crate::watch::watcher::{RETRY_AFTER, Starts, Watcher};
-use crate::{log, thread};
+use crate::{log, text, thread};
 
 /// The pause after a supervisor ended before it owned its attempt, such as for a record that it cannot read.
 const RESTART_AFTER: Duration = Duration::from_secs(3);
@@ -143,6 +143,9 @@ impl Watcher<'_> {
     pub(in crate::watch) fn count_ended_run(&mut self, round: &RoundId) {
         match record::latest(&self.mailbox, round) {
             Ok(Some(run)) => {
+                if self.scope.is_service() {
+                    log_end(&run);
+                }
                 self.metrics.count(&run);
                 self.gate.observe(&[run]);
             }
@@ -150,5 +153,21 @@ impl Watcher<'_> {
             Err(e) => log::error(&e),
         }
         self.gate.end_dead_probe();
+    }
+}
+
+/// A line of the log about how an attempt ended.
+fn log_end(run: &Run) {
+    let (workflow, attempt) = (&run.workflow_id, run.attempt);
+    let why = run.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
+    match run.state {
+        State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, "attempt {attempt}"),
+        State::Asking => tracing::info!(event = "asking", %workflow, attempt, "attempt {attempt} waits for its question"),
+        State::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, "attempt {attempt}{why}"),
+        State::Failed => tracing::warn!(event = "failed", %workflow, attempt, "attempt {attempt}{why}"),
+        State::Parked => {
+            tracing::warn!(event = "parked", %workflow, attempt, "attempt {attempt}{why}; see: relaunch status {workflow}");
+        }
+        State::Claimed | State::Running => {}
     }
 }
