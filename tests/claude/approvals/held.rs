@@ -30,6 +30,37 @@ fn a_rule_of_claude_code_that_denies_wins_over_an_approval() {
     assert!(made(&world).is_empty());
 }
 
+#[test]
+fn a_rule_of_claude_code_that_asks_beside_ours_lets_no_approved_call_through() {
+    let world = world_with(ASK);
+    settings(&world.claude_config(), &json!({"permissions": {"ask": ["Bash(note:*)"]}}));
+    begin(&world, &json!([bash("note one"), {"text": "refused"}]));
+    wait_until_it_asks(&world, 1);
+    world.answer("w", "once");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "refused");
+    assert!(made(&world).is_empty() && world.status("w")["live"]["refused"]["calls"] == 1, "{}", world.status("w"));
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_is_asked_about_by_the_servers_name_and_then_called() {
+    let world = world_with("");
+    let server = json!({"mcpServers": {"box": {"command": crate::support::world::program("askbox"), "args": ["mcp"]}}}).to_string();
+    world.configure(&format!("[approvals]\nask = ['mcp__box']\n[runner.claude]\nargs = ['--mcp-config', '{server}']\n"));
+    let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__box__save_checkpoint"}});
+    let save = json!({"tool": "mcp__box__save_checkpoint", "input": {"workflow_id": "saved", "checkpoint": {"current_step": "one"}}});
+    begin(&world, &json!([find, save, {"text": "done"}]));
+    let asked = wait_until_it_asks(&world, 1);
+    assert_eq!(asked["approval"]["tool"], "mcp__box__save_checkpoint");
+    assert!(
+        asked["question"].as_str().is_some_and(|q| q.contains("workflow_id: saved") && q.contains(r#"checkpoint: {"current_step":"one"}"#)),
+        "{asked}"
+    );
+    assert!(world.names("checkpoints").is_empty());
+    world.answer("w", "once");
+    world.wait_state("w", "delivered");
+    assert_eq!(world.names("checkpoints"), ["saved.json"], "{}", told(&world));
+}
+
 fn settings(folder: &Path, settings: &Value) {
     std::fs::create_dir_all(folder).expect("a folder");
     std::fs::write(folder.join("settings.json"), settings.to_string()).expect("settings");
