@@ -16,7 +16,7 @@ use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{all, follow, queue_state, table};
 use askbox::surface::relaunch::stop_run::{self, Flags};
-use askbox::surface::relaunch::{approve, hold_queue, run_now, supervise, take_prompt, wait, watch};
+use askbox::surface::relaunch::{approve, hold_queue, refusals, run_now, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -35,6 +35,10 @@ fn run(args: Args) -> Result<u8> {
     let open = || common.open();
     let id = program::workflow;
     let optional_id = |id: Option<String>| -> Result<Option<WorkflowId>> { id.as_deref().map(program::workflow).transpose() };
+    let of_known = |workflow: &str, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
+        let (mailbox, workflow) = (open()?, id(workflow)?);
+        work(&mailbox, &workflow).map_err(|e| refusals::unless_unknown(&mailbox, &workflow, e))
+    };
     let command = match (args.id, args.command) {
         (Some(workflow), _) => {
             let run_now = || run_now::run_now(&open()?, &id(&workflow)?, json);
@@ -54,10 +58,12 @@ fn run(args: Args) -> Result<u8> {
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, None, json)),
         Command::Status { id, .. } => table::show(&open()?, optional_id(id)?.as_ref(), json),
         Command::Logs { id: workflow, follow } => {
-            logs::print(&open()?, &id(&workflow)?, follow, 0, if json { As::Json } else { As::Words })
+            let how = if json { As::Json } else { As::Words };
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, 0, how))
         }
         Command::Events { id: workflow, follow, since, partial } => {
-            logs::print(&open()?, &id(&workflow)?, follow, since, if partial { As::JsonWithPartialText } else { As::Json })
+            let how = if partial { As::JsonWithPartialText } else { As::Json };
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, since, how))
         }
         Command::Run { file, prompt, workflow, stream } => {
             let workflow = optional_id(workflow)?;
@@ -72,20 +78,20 @@ fn run(args: Args) -> Result<u8> {
         Command::Wait { id: workflow, timeout } => wait::wait(&open()?, &id(&workflow)?, timeout.as_deref(), json),
         Command::Stop { id: workflow, grace, report, now, tree } => {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
-            stop(&open()?, &id(&workflow)?, Flags { grace: grace.as_deref(), report, now }, json)
+            of_known(&workflow, &|mailbox, id| stop(mailbox, id, Flags { grace: grace.as_deref(), report, now }, json))
         }
         Command::Retry { id: None, .. } => run_now::retry_all(&open()?, json),
-        Command::Retry { id: Some(workflow), .. } => run_now::retry(&open()?, &id(&workflow)?, json),
+        Command::Retry { id: Some(workflow), .. } => of_known(&workflow, &|mailbox, id| run_now::retry(mailbox, id, json)),
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&common.open_or_create()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),
         Command::Approve { list, .. } => approve::list(&open()?, optional_id(list.flatten())?.as_ref(), json),
         Command::Go => hold_queue::release(&open()?, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, &id(&workflow)?, json),
-        Command::Drop { id: workflow, why } => {
-            let round = recovery::drop_parked(&open()?, &id(&workflow)?, &program::user(), why)?;
+        Command::Drop { id: workflow, why } => of_known(&workflow, &|mailbox, id| {
+            let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;
             program::print(&format!("dropped {round}\n")).map(|()| 0)
-        }
+        }),
         Command::Supervise { id: workflow, question, attempt, detach, from } => {
             let (mailbox, round) = (open()?, RoundId { workflow: id(&workflow)?, question: question.parse()? });
             if detach { supervise::detach(&mailbox, &round, attempt) } else { supervise::supervise(&mailbox, round, attempt, from) }

@@ -12,7 +12,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::End;
 use crate::mailbox::lineage::{self, Family, Kin};
 use crate::mailbox::quarantine::quarantined_round;
-use crate::mailbox::{Folder, Mailbox, awaits, list, round};
+use crate::mailbox::{Folder, Mailbox, awaits, list, near_id, round};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 
@@ -75,7 +75,8 @@ pub fn check_known(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     if is_known {
         Ok(())
     } else {
-        Err(Error::not_found(format!("nothing is known of {workflow}"), "list the workflows: askbox tree --all"))
+        let meant = near_id::did_you_mean(mailbox, workflow);
+        Err(Error::not_found(format!("nothing is known of {workflow}"), format!("{meant}list the workflows: askbox tree --all")))
     }
 }
 

@@ -29,7 +29,7 @@ pub enum Resumed {
 pub fn resume<D>(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, drive: impl FnOnce() -> Result<D>) -> Result<Resumed> {
     let is_known = outcome::own_state(mailbox, workflow)? != OwnState::Unknown;
     if !is_known && round::latest(mailbox, workflow).is_none() {
-        return Err(status::unknown(workflow));
+        return Err(status::unknown(mailbox, workflow));
     }
     let before = outcome::tree_state(mailbox, workflow)?;
     if let TreeState::Ended(ended) = before {

@@ -11,7 +11,7 @@ use crate::config::settings::{Config, keys};
 use crate::config::values;
 use crate::document;
 use crate::error::{Error, Result};
-use crate::text;
+use crate::{spelling, text};
 
 const FORMS: &str = "`askbox init --print` shows every key with its meaning and default";
 
@@ -72,6 +72,19 @@ impl Reader<'_> {
             let fields = inner.iter().map(|(k, v)| Ok((k.get_ref().to_string(), self.read(&format!("{at}.{}", k.get_ref()), v)?)));
             return fields.collect::<Result<_>>().map(Value::Object);
         }
+        let section = match at.split_once('.') {
+            Some(("runner", name)) if !spelling::is_typo(name, "default") => "runner.*",
+            _ => at,
+        };
+        if keys().any(|key| key.path.starts_with(&format!("{section}."))) {
+            let how = format!("write [{at}] on a line of its own and the keys below it; `askbox init --print` shows all keys");
+            return Err(Error::invalid(
+                text::excerpt(at, SHOWN_KEY),
+                format!("is a section, not a key ({})", place(self.toml, value.span().start)),
+                how,
+            ));
+        }
+        let runner = at.split('.').nth(1).unwrap_or("NAME");
         let nearest = keys().map(|key| key.path).max_by(|a, b| {
             let near = |k: &str| strsim::jaro_winkler(k, &pattern);
             near(a).total_cmp(&near(b))
@@ -79,7 +92,7 @@ impl Reader<'_> {
         Err(Error::invalid(
             text::excerpt(at, SHOWN_KEY),
             "unknown key",
-            format!("did you mean `{}`? `askbox init --print` shows all keys", nearest.unwrap_or_default()),
+            format!("did you mean `{}`? `askbox init --print` shows all keys", nearest.unwrap_or_default().replace('*', runner)),
         ))
     }
 
@@ -173,7 +186,12 @@ mod tests {
         let error = read("[relaunch]\nmax_concurent = 2\n").unwrap_err();
         assert_eq!(error.to_string(), "config.toml: relaunch.max_concurent: unknown key");
         assert!(error.hint().contains("`relaunch.max_concurrent`"));
-        assert!(read("[runner.claude]\nprogramm = 'x'\n").unwrap_err().hint().contains("runner.*.program"));
+        assert!(read("[runner.claude]\nprogramm = 'x'\n").unwrap_err().hint().contains("`runner.claude.program`"));
+        let error = read("runner = 3\n").unwrap_err();
+        assert_eq!(error.to_string(), "config.toml: runner: is a section, not a key (line 1, column 10)");
+        assert!(error.hint().contains("write [runner] on a line of its own"), "{}", error.hint());
+        assert!(read("[runner]\nfake = 3\n").unwrap_err().hint().contains("write [runner.fake] on a line of its own"));
+        assert!(read("[runner]\ndefalt = 'x'\n").unwrap_err().hint().contains("`runner.default`"));
         assert!(read("[limit]\ngrace = '3s'\n").unwrap_err().hint().contains("limits.grace"));
     }
 

@@ -321,8 +321,9 @@ impl WorkflowLock {
 
 /// `$HOME`.
 pub fn home() -> Result<PathBuf> {
-    std::env::var_os("HOME")
-        .filter(|h| !h.is_empty())
-        .map(PathBuf::from)
-        .ok_or_else(|| Error::usage("$HOME is not set, so the default mailbox is unknown", "name one: --mailbox DIR or $ASKBOX_DIR"))
+    let home = std::env::var_os("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
+    let unusable =
+        |why: &str| Error::usage(format!("$HOME is {why}, so the default mailbox is unknown"), "name one: --mailbox DIR or $ASKBOX_DIR");
+    let home = home.ok_or_else(|| unusable("not set"))?;
+    if home.is_absolute() { Ok(home) } else { Err(unusable(&format!("{}, which is no absolute path", crate::text::path_word(&home)))) }
 }

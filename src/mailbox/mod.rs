@@ -29,6 +29,7 @@
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
 //! | [`list`] | lists names, and the pending questions |
+//! | [`near_id`] | the workflow that a misspelt id probably means |
 //! | [`past_rounds`], [`known_workflows`] | the rounds that were answered or are over, and all workflows, the newest first |
 //! | [`newest_first`] | how, in bounded memory |
 //! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
@@ -54,6 +55,7 @@ pub mod known_workflows;
 pub mod layout;
 pub mod lineage;
 pub mod list;
+pub mod near_id;
 pub mod newest_first;
 pub mod past_rounds;
 pub mod pause;

@@ -23,6 +23,7 @@ mod kept_answer;
 mod mcp;
 mod named_files;
 mod near_misses;
+mod next_steps;
 mod other_folders;
 mod questions;
 mod schema_is_current;

@@ -24,7 +24,7 @@ fn asks(world: &World, id: &str) {
 fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
     let world = World::new();
     asks(&world, "w");
-    for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'"] {
+    for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
         let words = world.refused(5, &format!("ask-answer w {near}"));
         assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
     }
@@ -32,6 +32,7 @@ fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
         let words = world.refused(5, &format!("ask-answer w {bare}"));
         assert!(words.contains("choose one of: merge, keep") && words.contains("--text"), "{bare}: {words}");
     }
+    assert!(world.refused(5, "ask-answer w 'Kep both'").contains("did you mean `keep`?"));
     assert!(world.path("m/pending/w.json").exists() && !world.path("m/answered/w.json").exists());
     assert_eq!(world.sh("ask-answer w --text merg"), "w: answered in your own words: merg");
     assert_eq!(value(&world, "w"), "merg");

@@ -37,6 +37,11 @@ fn an_argument_that_is_missing_or_wrong_is_named_with_what_to_type() {
         "ask-post How? --tyep text",
         "ask-post How? -t txt",
         "askbox gc --kep 3d",
+        "relaunch pause 'api down'",
+        "relaunch pause --wyh 'api down'",
+        "relaunch wait rc1 rc2",
+        "ask-post How many",
+        "ask-answer w -merge",
     ] {
         world.see(script);
     }

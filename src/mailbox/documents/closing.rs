@@ -37,6 +37,26 @@ pub struct TakenBack {
     pub by: String,
     /// Who had given it, and through what.
     pub answer: String,
+    /// The answers to the same question that were taken back before, the oldest first: at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<TakenBack>,
+}
+
+/// The limit of [`TakenBack::before`]. The oldest are left out.
+pub const MAX_BEFORE: usize = 20;
+
+impl TakenBack {
+    /// An answer that is taken back now.
+    #[must_use]
+    pub fn now(by: &str, answer: String, earlier: Option<Self>) -> Self {
+        let mut before = Vec::new();
+        if let Some(mut last) = earlier {
+            before = std::mem::take(&mut last.before);
+            before.push(last);
+            before.drain(..before.len().saturating_sub(MAX_BEFORE));
+        }
+        Self { at: time::now(), by: by.into(), answer, before }
+    }
 }
 
 /// The ends of a round.

@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
 use crate::mailbox::documents::options::{Choice, Options};
 use crate::mailbox::documents::question::{Kind, Part, Question};
-use crate::spelling::{is_close, letters};
+use crate::spelling::{is_close, is_typo, letters};
 
 /// What words mean beside the options of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning<'a> {
     /// This option. Spaces around it and its case do not matter; its description stands for its key.
     Option(&'a Choice),
-    /// Perhaps one of these options, of which there may be none: a misspelt key, a number, a single letter.
+    /// Perhaps one of these options, of which there may be none: a misspelt key or description, a number, a single letter.
     NearMiss(Vec<&'a Choice>),
     /// No option: the words are the person's own.
     OwnWords,
@@ -43,7 +43,7 @@ pub fn meaning<'a>(options: &'a Options, words: &str) -> Meaning<'a> {
         let described = letters(&c.description);
         !described.is_empty() && (given == described || given.strip_prefix(&letters(&c.key)) == Some(&described))
     };
-    let near = found(&|c| is_close(words, &c.key) || is_written_out(c));
+    let near = found(&|c| is_close(words, &c.key) || is_written_out(c) || is_typo(words, &c.description));
     if near.is_empty() && !is_bare(words) { Meaning::OwnWords } else { Meaning::NearMiss(near) }
 }
 
@@ -112,6 +112,8 @@ mod tests {
             ("merge!", "near:merge"),
             ("k", "near:keep"),
             ("Keep both.", "near:keep"),
+            ("Kep both", "near:keep"),
+            ("merge inot one", "near:merge"),
             ("merge (Merge into one)", "near:merge"),
             ("2", "near:"),
             ("(b)", "near:"),

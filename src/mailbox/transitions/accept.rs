@@ -19,7 +19,7 @@ use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
-use crate::mailbox::{read_question, round, timers};
+use crate::mailbox::{near_id, read_question, round, timers};
 
 /// An answer that was accepted.
 #[derive(Debug)]
@@ -128,7 +128,8 @@ fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
 /// The error for an answer to nothing: it says who answered first. A late answer is kept (see [`late_answer`]).
 fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer) -> Error {
     let Some(last) = round::latest(mailbox, workflow) else {
-        return Error::not_found(format!("no question of {workflow} is pending"), "list the questions: ask-answer list");
+        let meant = near_id::did_you_mean(mailbox, workflow);
+        return Error::not_found(format!("no question of {workflow} is pending"), format!("{meant}list the questions: ask-answer list"));
     };
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
+use crate::text;
 
 /// The path that [`relaunch_is`] was given.
 static RELAUNCH: OnceLock<PathBuf> = OnceLock::new();
@@ -23,7 +24,7 @@ pub fn relaunch() -> Result<PathBuf> {
         return Ok(named.clone());
     }
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name("relaunch")).filter(|p| is_executable(p));
-    beside.or_else(|| on_path(Path::new("relaunch"))).ok_or_else(|| {
+    beside.or_else(|| found(Path::new("relaunch"))).ok_or_else(|| {
         Error::failed("the `relaunch` program is not found", "install it beside this program or on PATH; a library caller can name it")
     })
 }
@@ -32,7 +33,7 @@ pub fn relaunch() -> Result<PathBuf> {
 #[must_use]
 pub fn askbox() -> Option<PathBuf> {
     let beside = relaunch().ok().map(|relaunch| relaunch.with_file_name("askbox")).filter(|p| is_executable(p));
-    beside.or_else(|| on_path(Path::new("askbox")))
+    beside.or_else(|| found(Path::new("askbox")))
 }
 
 /// The path of an agent program: as it is if it has a folder, else from PATH.
@@ -40,26 +41,40 @@ pub fn askbox() -> Option<PathBuf> {
 /// # Errors
 /// [`Error::Failed`] if there is no such executable file.
 pub fn find(program: &Path) -> Result<PathBuf> {
-    let missing = || {
-        Error::failed(
+    found(program).ok_or_else(|| match not_executable(program) {
+        Some(file) => {
+            Error::failed(format!("`{}` is not executable", file.display()), format!("permit it: chmod +x {}", text::path_word(&file)))
+        }
+        None => Error::failed(
             format!("there is no program `{}`", program.display()),
             format!(
                 "install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}",
                 crate::config::location().unwrap_or_default().display()
             ),
-        )
-    };
+        ),
+    })
+}
+
+/// The file that would be this program if it were executable.
+#[must_use]
+pub fn not_executable(program: &Path) -> Option<PathBuf> {
+    candidates(program).into_iter().find(|file| file.is_file() && !is_executable(file))
+}
+
+/// The places where a program may lie: its own path if it has a folder, else the folders of PATH.
+fn candidates(program: &Path) -> Vec<PathBuf> {
     if program.components().count() > 1 {
-        return if is_executable(program) { Ok(program.to_path_buf()) } else { Err(missing()) };
+        return vec![program.to_path_buf()];
     }
-    on_path(program).ok_or_else(missing)
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).collect()
 }
 
 fn is_executable(program: &Path) -> bool {
     rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
 }
 
-fn on_path(program: &Path) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|p| is_executable(p))
+/// The executable file that a program is.
+fn found(program: &Path) -> Option<PathBuf> {
+    candidates(program).into_iter().find(|file| is_executable(file))
 }

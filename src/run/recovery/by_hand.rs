@@ -20,9 +20,8 @@ use crate::run::recovery::next_attempt;
 /// is live or was dropped.
 pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Run> {
     let round = match parked_round(mailbox, workflow) {
-        Err(Error::NotFound { message, .. }) if is_claimed(mailbox, workflow) => {
-            let hint = format!("a watcher runs it again by itself; to run it now: relaunch {workflow}");
-            return Err(Error::not_found(message, hint));
+        Err(Error::NotFound { message, hint }) => {
+            return Err(Error::not_found(message, instead_of_retry(mailbox, workflow).unwrap_or(hint)));
         }
         other => other?,
     };
@@ -89,9 +88,14 @@ pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Opti
     Ok(round)
 }
 
-/// Whether a round of the workflow is in `running/`: live, in its back-off, or abandoned.
-fn is_claimed(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
-    list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *workflow)
+/// What to do with a workflow whose round is not parked but in `running/`: live, in its back-off, or abandoned.
+fn instead_of_retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
+    let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow)?;
+    Some(if Lock::is_held(&record::lock_path(mailbox, &claimed)).unwrap_or(false) {
+        format!("it is running; follow it: relaunch logs -f {workflow}")
+    } else {
+        format!("a watcher runs it again by itself; to run it now: relaunch {workflow}")
+    })
 }
 
 fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {

@@ -84,7 +84,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Logs {
         /// The workflow
         id: String,
-        /// Go on until the run ends
+        /// Go on until the run ends; an answer that waits for its run is waited for
         #[arg(short, long)]
         follow: bool,
     },
@@ -95,7 +95,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     Events {
         /// The workflow
         id: String,
-        /// Go on until the run ends
+        /// Go on until the run ends; an answer that waits for its run is waited for
         #[arg(short, long)]
         follow: bool,
         /// Print only events whose `seq` is greater than this

@@ -12,7 +12,7 @@ use crate::mailbox::documents::match_option;
 use crate::mailbox::documents::question::Kind;
 use crate::mailbox::round::{self, Round};
 use crate::mailbox::transitions::accept::Accepted;
-use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question};
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, near_id, read_question};
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
@@ -30,7 +30,11 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
         Err(e) if e.is_missing_file() => match round::unusable_answer(mailbox, workflow) {
             Some(unusable) => Err(unusable),
             None => round::latest(mailbox, workflow).ok_or_else(|| {
-                Error::not_found(format!("the workflow {workflow} has no question"), "see the pending questions: ask-answer list")
+                let meant = near_id::did_you_mean(mailbox, workflow);
+                Error::not_found(
+                    format!("the workflow {workflow} has no question"),
+                    format!("{meant}see the pending questions: ask-answer list"),
+                )
             }),
         },
         Err(e) => Err(e),

@@ -100,7 +100,9 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
         let words = one_line(&until.words());
         let _ = writeln!(out, "  {words}, not for you: that answers it, and you may answer first");
     }
-    if let Some(at) = question.expires_at {
+    if let Some(at) = question.expires_at.filter(|_| found.folder != Folder::Pending) {
+        let _ = writeln!(out, "  had time until {}", fitted::moment(at));
+    } else if let Some(at) = question.expires_at {
         let then = match (question.on_expiry(), &question.default) {
             (crate::mailbox::documents::question::OnExpiry::Default, Some(default)) => {
                 format!("then the default `{}` applies", excerpt(&default.to_text(), 60))
@@ -185,17 +187,12 @@ pub fn round(mailbox: &Mailbox, found: &Round) -> String {
         out.push_str(&part(p, key.as_deref()));
     }
     let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
+    for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
+        let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
+        let _ = writeln!(out, "  an earlier answer was taken back by {by} {ago} ago: {}", excerpt(&back.answer, 200));
+    }
     if let Some(given) = &question.answer {
         out.push_str(&answer(given, ""));
-    }
-    if let Some(back) = &question.taken_back {
-        let _ = writeln!(
-            out,
-            "  taken back by {} {} ago: {}",
-            excerpt(&back.by, 60),
-            time::human(time::since(back.at)),
-            excerpt(&back.answer, 200)
-        );
     }
     for late in &question.late_answers {
         out.push_str(&answer(late, "late: "));

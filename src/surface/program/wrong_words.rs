@@ -4,10 +4,10 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 
 use crate::error::Error;
-use crate::spelling;
+use crate::{spelling, text};
 
 /// A shorter word is taken for a workflow's id, not for a misspelt command.
 const MIN_LETTERS: usize = 3;
@@ -65,12 +65,7 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Error::usage("no command is given", "see the commands: --help"),
         ErrorKind::InvalidSubcommand => {
             let word = named(ContextKind::InvalidSubcommand);
-            let (mut command, mut path) = (&program, program.get_name().to_owned());
-            for inner in std::env::args_os().skip(1).map_while(|given| (given != *word).then_some(given)) {
-                if let Some(found) = command.find_subcommand(inner) {
-                    (command, path) = (found, format!("{path} {}", found.get_name()));
-                }
-            }
+            let (command, path) = command_before(&program, &word);
             let hint = meant(command, &word)
                 .map_or_else(|| format!("the commands are {}", names(command).join(", ")), |name| format!("did you mean `{path} {name}`?"));
             Error::usage(format!("`{word}` is no command"), hint)
@@ -92,15 +87,15 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
             Error::usage(format!("{flag}: `{value}` {why}"), format!("write {argument}, see --help"))
         }
         ErrorKind::UnknownArgument if flag.starts_with('-') => {
-            let meant = named(ContextKind::SuggestedArg);
-            let hint = if meant.is_empty() {
-                format!("see the flags with --help; a value that begins with - follows `--`: -- {flag}")
-            } else {
-                format!("did you mean `{}`? More with --help", meant.split(' ').next().unwrap_or_default())
+            let suggested = named(ContextKind::SuggestedArg);
+            let suggested = suggested.split(' ').next().filter(|flag| !flag.is_empty()).map(str::to_owned);
+            let hint = match suggested.or_else(|| flag_meant(&program, &flag)) {
+                Some(meant) => format!("did you mean `{meant}`? More with --help"),
+                None => format!("see the flags with --help; a value that begins with - follows `--`: -- {}", word_with(&flag)),
             };
             Error::usage(format!("there is no flag {flag}"), hint)
         }
-        ErrorKind::UnknownArgument => Error::usage(format!("`{argument}` is surplus; several words need quotes"), usage),
+        ErrorKind::UnknownArgument => surplus(&program, &argument, usage),
         ErrorKind::ArgumentConflict => conflict(&program, e, usage),
         _ => {
             let text = e.render().to_string();
@@ -108,6 +103,47 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
             Error::usage(line.strip_prefix("error: ").unwrap_or(line), usage)
         }
     }
+}
+
+/// A word that the command does not take. Quotes help only where it is one of several words of a text.
+fn surplus(program: &Command, word: &str, usage: String) -> Error {
+    let (command, path) = command_before(program, word);
+    let mut places = command.get_positionals().flat_map(|place| place.get_value_names().unwrap_or_default()).map(|name| name.as_str());
+    let takes_text = places.any(|name| !["ID", "FILE", "NAME"].contains(&name));
+    if takes_text && !word.contains(char::is_whitespace) {
+        return Error::usage(format!("`{word}` is surplus; several words need quotes"), usage);
+    }
+    let takes_why = command.get_arguments().any(|flag| flag.get_long() == Some("why"));
+    let hint = if takes_why { format!("a reason follows --why: {path} --why {}", text::shell_quote(word)) } else { usage };
+    Error::usage(format!("`{word}` is surplus"), hint)
+}
+
+/// The command that the command line names before this word, and its path: `askbox agents list`.
+fn command_before<'c>(program: &'c Command, word: &str) -> (&'c Command, String) {
+    let (mut command, mut path) = (program, program.get_name().to_owned());
+    for inner in std::env::args_os().skip(1).take_while(|given| given != word) {
+        if let Some(found) = command.find_subcommand(inner) {
+            (command, path) = (found, format!("{path} {}", found.get_name()));
+        }
+    }
+    (command, path)
+}
+
+/// The flag that an unknown one is probably a misspelling of.
+fn flag_meant(program: &Command, unknown: &str) -> Option<String> {
+    let name = unknown.strip_prefix("--").filter(|name| name.chars().count() >= MIN_LETTERS)?;
+    let (command, _) = command_before(program, unknown);
+    let known = program.get_arguments().filter(|flag| flag.is_global_set()).chain(command.get_arguments()).filter_map(Arg::get_long);
+    known.filter(|known| spelling::is_close(name, known)).map(|known| format!("--{known}")).next()
+}
+
+/// The word of the command line that begins with this unknown short flag: `-merge` is read as `-m` and more.
+fn word_with(flag: &str) -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let is_short = flag.starts_with('-') && !flag.starts_with("--");
+    text::shell_quote(
+        &words.take_while(|word| word != "--").find(|word| is_short && word.starts_with(flag)).unwrap_or_else(|| flag.to_owned()),
+    )
 }
 
 /// Two arguments that exclude each other. A misspelt command looks like that: its own argument seems to be a command.

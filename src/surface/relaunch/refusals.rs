@@ -1,5 +1,6 @@
-//! What the user is told when nothing of a workflow can be claimed now.
+//! What the user is told when nothing of a workflow can be claimed now, or when there is no such workflow.
 
+use crate::chain::forest;
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
@@ -52,5 +53,15 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"),
             "leave the answer to the asker",
         ),
+    }
+}
+
+/// The error of a command that found no round or run of a workflow. Where nothing at all is known of the workflow, that is said instead.
+#[must_use]
+pub fn unless_unknown(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) -> Error {
+    let is_unknown = || matches!(forest::check_known(mailbox, workflow), Err(Error::NotFound { .. }));
+    match error {
+        Error::NotFound { .. } if is_unknown() => status::unknown(mailbox, workflow),
+        other => other,
     }
 }

@@ -25,7 +25,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
 pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
-        return Err(status::unknown(workflow));
+        return Err(status::unknown(mailbox, workflow));
     }
     log::warnings_to_stderr(LogFormat::default());
     let mut told = None;

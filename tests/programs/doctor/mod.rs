@@ -1,6 +1,7 @@
 //! `askbox doctor`: each test makes one kind of damage, which doctor must report, and runs the command that doctor suggests for it.
 
 mod agent_version;
+mod cannot_run;
 mod history;
 mod settings;
 mod waits;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use crate::mailbox::{Folder, Mailbox, Question, awaits, list, read_question, round};
+use crate::mailbox::{Folder, Mailbox, Question, awaits, list, near_id, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
@@ -55,7 +55,8 @@ pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
             let status = read.and_then(|document| {
                 let of = if folder == Folder::Pending { round::of_pending } else { round::round_of };
                 let round = of(mailbox, &document.typed)?;
-                of_round(mailbox, folder, &round, &document.typed)
+                let status = of_round(mailbox, folder, &round, &document.typed)?;
+                Ok(if folder == Folder::Pending { with_earlier_answer(mailbox, status) } else { status })
             });
             out.extend(shown(&workflow, status));
         }
@@ -160,7 +161,7 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
     {
         return Err(unusable);
     }
-    let found = found.ok_or_else(|| unknown(workflow))?;
+    let found = found.ok_or_else(|| unknown(mailbox, workflow))?;
     let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
     if let Some(round) = running
         && matches!(found.folder, Folder::Pending | Folder::Answered)
@@ -170,6 +171,9 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
         return of_round(mailbox, Folder::Running, &round, &document.typed);
     }
     let status = of_round(mailbox, found.folder, &found.id, &found.document.typed)?;
+    if found.folder == Folder::Pending {
+        return Ok(with_earlier_answer(mailbox, status));
+    }
     if status.state != Standing::Delivered || waits.is_empty() {
         return Ok(status);
     }
@@ -178,12 +182,25 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
     Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
 }
 
+/// The status of a pending question, with what it would hide: that the answer to the question before it waits for a run.
+fn with_earlier_answer(mailbox: &Mailbox, status: Status) -> Status {
+    let Ok(earlier) = read_question::answered(mailbox, &status.workflow_id) else { return status };
+    let is_this = round::round_of(mailbox, &earlier.typed).is_ok_and(|round| Some(round.question) == status.question_id);
+    if is_this || earlier.typed.answer.is_none() {
+        return status;
+    }
+    let also = format!("the answer to its question before waits for a run: {}", text::excerpt(&earlier.typed.title(), 60));
+    let why = status.why.iter().cloned().chain([also]).collect::<Vec<_>>().join("; ");
+    Status { why: Some(why), ..status }
+}
+
 /// The error for a workflow without rounds.
 #[must_use]
-pub fn unknown(workflow: &WorkflowId) -> Error {
+pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let meant = near_id::did_you_mean(mailbox, workflow);
     Error::not_found(
         format!("nothing is known of {workflow}"),
-        "list the workflows: relaunch status; `askbox gc` prunes those that were over for longer than history.keep",
+        format!("{meant}list the workflows: relaunch status; `askbox gc` prunes those that were over for longer than history.keep"),
     )
 }
 
@@ -238,7 +255,8 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),
-        todo: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.todo.clone()).filter(|t| !t.is_empty()),
+        // Nothing is to be done about a round that is over.
+        todo: run.as_ref().filter(|_| state.is_open()).and_then(|r| r.failure.as_ref()).map(|f| f.todo.clone()).filter(|t| !t.is_empty()),
         cost_usd: match &run {
             Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
             None => None,

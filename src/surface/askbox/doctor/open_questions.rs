@@ -49,7 +49,9 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &P
     let answer = checkup.command(&format!("ask-answer show {id}"));
     // The file is not looked for: its filesystem may not answer.
     if let Some(until) = question.until.as_ref().filter(|_| !checkup.watcher) {
-        let said = format!("{}, but no watcher is running to see it: {title}", until.words());
+        let words = until.words();
+        let about = if question.title() == words { String::new() } else { format!(": {title}") };
+        let said = format!("{words}, but no watcher is running to see it{about}");
         return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
     }
     if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {

@@ -58,6 +58,9 @@ pub fn run(args: &Doctor) -> Result<u8> {
     let in_force = match &args.id {
         Some(id) => {
             let mailbox = args.common.open()?;
+            if let Err(error) = &loaded {
+                setup::unreadable_configuration(&mut checkup, error);
+            }
             one_workflow::look(&mut checkup, &mailbox, id)?;
             Vec::new()
         }
@@ -74,7 +77,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
         let what = "questions, answers, runs, checkpoints, workflows and waits were not checked, because the mailbox cannot be used";
         not_checked.push(format!("{what}: {error}"));
     }
-    if loaded.is_err() {
+    if loaded.is_err() && args.id.is_none() {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::of(&checkup.config) } else { None };

@@ -39,12 +39,14 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
         }
     };
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
+    // A retry alone does not help where something must be mended first.
+    let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
     let (retry, run) = (checkup.command(&format!("relaunch retry {id}")), checkup.command(&format!("relaunch -- {id}")));
     match status.state {
         Standing::Parked => checkup.report(
             "parked",
             id.as_str(),
-            format!("its run failed too often and is parked{why} (to give it up: relaunch drop {id})"),
+            format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"),
             retry,
         ),
         Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),

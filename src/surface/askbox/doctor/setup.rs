@@ -12,19 +12,29 @@ use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
 pub(super) fn look(checkup: &mut Checkup, unreadable: Option<&Error>) {
-    configuration(checkup, unreadable);
-    runners(checkup);
-    folders(checkup);
+    match unreadable {
+        Some(error) => unreadable_configuration(checkup, error),
+        None => {
+            runners(checkup);
+            folders(checkup);
+        }
+    }
+    who_may_write(checkup);
     programs(checkup);
 }
 
-fn configuration(checkup: &mut Checkup, unreadable: Option<&Error>) {
+/// Reports the configuration, which cannot be read: no agent is launched then.
+pub(super) fn unreadable_configuration(checkup: &mut Checkup, error: &Error) {
+    let Some(path) = config::location() else { return };
+    let (shown, said) = (path.display().to_string(), problem(error));
+    let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
+    let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
+    checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
+}
+
+fn who_may_write(checkup: &mut Checkup) {
     let Some(path) = config::location() else { return };
     let shown = path.display().to_string();
-    if let Some(error) = unreadable {
-        let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
-        checkup.report("config", &shown, problem(error), mend);
-    }
     // The configuration says what is executed.
     if let Ok(meta) = path.metadata() {
         let mode = meta.permissions().mode() & 0o777;
@@ -51,21 +61,21 @@ fn runners(checkup: &mut Checkup) {
                 checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
             }
             if let Err(error) = programs::find(Path::new(&runner.program)) {
-                let mend = if runner.program == "claude" { "npm install -g @anthropic-ai/claude-code".to_owned() } else { edit(&place) };
+                let mend = match programs::not_executable(Path::new(&runner.program)) {
+                    Some(file) => format!("chmod +x {}", word(&file)),
+                    None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
+                    None => edit(&place),
+                };
                 checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
             }
         }
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
     }
     if let Some(program) = checkup.config.notify.command.first().cloned()
-        && programs::find(Path::new(&program)).is_err()
+        && let Err(error) = programs::find(Path::new(&program))
     {
-        checkup.report(
-            "no_notifier",
-            "notify.command",
-            format!("the program `{program}` was not found, so nobody is notified of questions"),
-            edit(&place),
-        );
+        let mend = programs::not_executable(Path::new(&program)).map_or_else(|| edit(&place), |file| format!("chmod +x {}", word(&file)));
+        checkup.report("no_notifier", "notify.command", format!("{error}, so nobody is notified of questions"), mend);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `relaunch status --summary`, and the queue's state as the reason why answered workflows wait.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::program;
@@ -37,14 +37,24 @@ fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
     format!("{}{until}{why}", queue.state.word())
 }
 
-/// Adds the reason to every workflow that waits because the queue is paused.
+/// Adds the reason to every workflow that waits for a launch, if nothing is launched: the configuration cannot be read, or the queue is
+/// paused.
 pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
-    let mut waiting = all.filter(|s| matches!(s.state, Standing::Answered | Standing::Queued)).peekable();
-    if waiting.peek().is_none() {
+    let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state)).collect();
+    if waiting.is_empty() {
         return Ok(());
     }
-    // Status must work when the configuration cannot be read: other commands report that error.
-    let config = config::load().map(|l| l.config).unwrap_or_default();
+    let config = match config::load() {
+        Ok(loaded) => loaded.config,
+        Err(error) => {
+            waiting.iter_mut().for_each(|status| without_configuration(status, &error));
+            return Ok(());
+        }
+    };
+    waiting.retain(|status| matches!(status.state, Standing::Answered | Standing::Queued));
+    if waiting.is_empty() {
+        return Ok(());
+    }
     let queue = summary::queue(mailbox, &config)?;
     if queue.state != QueueState::Open {
         for status in waiting {
@@ -53,4 +63,15 @@ pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>)
         }
     }
     Ok(())
+}
+
+fn waits_for_launch(state: Standing) -> bool {
+    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
+}
+
+/// Every supervisor reads the configuration, and ends where it cannot be read.
+fn without_configuration(status: &mut Status, error: &Error) {
+    let broken = format!("no agent is launched, because the configuration cannot be read: {error}");
+    status.why = Some(status.why.iter().cloned().chain([broken]).collect::<Vec<_>>().join("; "));
+    status.todo = Some(format!("{}; to see whether all is well then: askbox doctor", error.hint()));
 }

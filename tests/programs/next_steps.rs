@@ -1,0 +1,142 @@
+//! What a person is told to do next can be done, and nothing that waits is hidden.
+
+use std::process::Stdio;
+
+use crate::support::{Running, World, needs, until};
+
+/// A world with the scripted agent.
+fn scripted() -> World {
+    World::new().with_scripted_agent()
+}
+
+/// A workflow whose run is live until `m/go` exists.
+fn running(world: &World, id: &str) -> Running {
+    world.agent_does(id, &format!("until [ -e {} ]; do sleep 0.05; done; echo done", world.path("go").display()));
+    world.ask_and_answer(id);
+    let run = Running::start(world.command("relaunch").arg(id).stdout(Stdio::null()).stderr(Stdio::null()));
+    world.reaches(id, "running");
+    until("its agent", || world.launches_of(id).len() == 1);
+    run
+}
+
+#[test]
+fn logs_that_are_followed_begin_with_the_run_of_the_answer_that_was_just_given() {
+    let world = scripted();
+    world.agent_does("rc1", "echo the first result");
+    world.ask_and_answer("rc1");
+    world.sh("relaunch rc1 > /dev/null");
+    world.agent_does("rc1", "echo the second result");
+    world.ask_and_answer("rc1");
+    // Nothing launches it yet: the command waits, and says what is missing.
+    let log = world.path("followed");
+    let file = || std::fs::File::options().create(true).append(true).open(&log).unwrap();
+    let mut follows = Running::start(world.command("relaunch").args(["logs", "-f", "rc1"]).stdout(file()).stderr(file()));
+    let read = || std::fs::read_to_string(&log).unwrap();
+    until("the warning", || read().contains("rc1 is answered, but no watcher is running to launch its agent"));
+    world.sh("relaunch rc1 > /dev/null");
+    assert!(follows.wait().success(), "{}", read());
+    assert!(read().contains("the second result") && !read().contains("the first result"), "{}", read());
+}
+
+#[test]
+fn logs_that_are_followed_wait_for_a_watcher_to_take_the_first_answer() {
+    let world = scripted();
+    world.make_mailbox();
+    let _watcher = world.watch();
+    for id in ["r1", "r2", "r3"] {
+        world.agent_does(id, "echo all is done");
+        world.sh(&format!("ask-post Go? -w {id} -o a=A"));
+        let said = world.sh(&format!("ask-answer {id} a && relaunch logs -f {id}"));
+        assert!(said.contains("all is done"), "{said}");
+    }
+}
+
+#[test]
+fn a_dropped_round_has_nothing_to_do() {
+    let world = scripted();
+    world.reconfigure("scripted.sh", "missing.sh");
+    world.ask_and_answer("p3");
+    world.refused(1, "relaunch p3");
+    assert!(world.status("p3")["todo"].is_string());
+    world.sh("relaunch drop p3");
+    let status = world.sh("relaunch status p3");
+    assert!(status.contains("dropped") && !status.contains("to do"), "{status}");
+    assert!(world.status("p3")["todo"].is_null());
+}
+
+#[test]
+fn a_retry_of_a_live_run_leads_to_its_log_and_not_to_a_second_run() {
+    let world = scripted();
+    let mut run = running(&world, "rc1");
+    let words = world.refused(3, "relaunch retry rc1");
+    assert!(words.contains("it is running; follow it: relaunch logs -f rc1") && !words.contains("to run it now"), "{words}");
+    std::fs::write(world.path("go"), "").unwrap();
+    assert!(run.wait().success());
+}
+
+#[test]
+fn an_answer_that_no_run_has_taken_is_not_hidden_by_the_next_question() {
+    let world = scripted();
+    world.sh("ask-post 'Merge them?' -w tw && ask-answer tw yes && ask-post 'And then?' -w tw");
+    for status in ["relaunch status tw", "relaunch status"] {
+        let words = world.sh(status);
+        assert!(words.contains("pending") && words.contains("And then?"), "{words}");
+        assert!(words.contains("the answer to its question before waits for a run"), "{words}");
+    }
+    assert!(world.status("tw")["why"].as_str().unwrap().ends_with(": Merge them?"));
+    world.agent_does("tw", "echo ok");
+    world.sh("relaunch tw > /dev/null");
+    assert!(world.status("tw")["why"].is_null());
+}
+
+#[test]
+fn commands_say_at_once_that_a_workflow_is_unknown_and_which_was_probably_meant() {
+    let world = scripted();
+    world.ask_and_answer("docs-42");
+    for command in ["logs", "logs -f", "events", "stop", "retry", "drop"] {
+        let words = world.refused(3, &format!("relaunch {command} dosc-42"));
+        assert!(words.contains("nothing is known of dosc-42") && words.contains("did you mean `docs-42`?"), "{command}: {words}");
+    }
+    for command in ["relaunch status dosc-42", "ask-answer dosc-42 a", "ask-answer show dosc-42", "askbox history dosc-42"] {
+        assert!(world.refused(3, command).contains("did you mean `docs-42`?"), "{command}");
+    }
+    assert!(!world.refused(3, "relaunch retry something-else").contains("did you mean"));
+}
+
+#[test]
+fn what_was_taken_back_is_told_before_the_answer_that_counts() {
+    let world = scripted();
+    world.sh("ask-post How? -w w -o a=A -o b=B");
+    for (answer, by) in [("a", "ann"), ("b", "bob")] {
+        world.sh(&format!("ask-answer w {answer} --by {by} && ask-answer undo w --by nina"));
+    }
+    world.sh("ask-answer w b --by nina");
+    let shown = world.sh("ask-answer show w");
+    let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));
+    let taken_back = |by: &str| at(&format!("ago: answered by {by} through ask-answer"));
+    assert!(taken_back("ann") < taken_back("bob") && taken_back("bob") < at("\n  answered by nina"), "{shown}");
+    assert_eq!(shown.matches("an earlier answer was taken back by nina").count(), 2, "{shown}");
+    let kept = &world.document("answered/w.json")["taken_back"];
+    assert_eq!((kept["before"].as_array().unwrap().len(), &kept["before"][0]["before"]), (1, &serde_json::Value::Null));
+}
+
+#[test]
+fn a_question_that_was_answered_in_time_is_not_shown_as_overdue() {
+    needs!("jq");
+    let world = scripted();
+    world.agent_does("w", "echo ok");
+    world.sh("ask-post Go? -w w -t yes_no --timeout 1h --default no && ask-answer w yes && relaunch w > /dev/null");
+    // As it reads an hour later.
+    world.sh("f=$(ls m/closed/w.*) && jq '.expires_at = \"2020-01-01T00:00:00Z\"' $f > kept && cat kept > $f");
+    let shown = world.sh("ask-answer show w");
+    assert!(shown.contains("had time until 2020-01-01"), "{shown}");
+    assert!(!shown.contains("overdue") && !shown.contains("applies"), "{shown}");
+}
+
+#[test]
+fn a_home_that_is_no_absolute_path_is_no_place_for_a_mailbox() {
+    let world = World::new();
+    let words = world.refused(2, "HOME=here ASKBOX_DIR= ask-post How? -w w");
+    assert!(words.contains("$HOME is here, which is no absolute path") && words.contains("--mailbox DIR"), "{words}");
+    assert!(!world.path("here").exists());
+}
