@@ -73,7 +73,7 @@ impl Reader<'_> {
             return fields.collect::<Result<_>>().map(Value::Object);
         }
         let section = match at.split_once('.') {
-            Some(("runner", name)) if !spelling::is_typo(name, "default") => "runner.*",
+            Some(("runner", name)) if !name.contains('.') && !spelling::is_typo(name, "default") => "runner.*",
             _ => at,
         };
         if keys().any(|key| key.path.starts_with(&format!("{section}."))) {
