@@ -140,7 +140,7 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, c
     Ok(match (newest.state, newest.run) {
         (Closed::Delivered, Some(run)) if run.claimant != Claimant::Supervisor => {
             let how = match run.claimant {
-                Claimant::Inline => "its asker waited for the answer (ask-post --wait)",
+                Claimant::Inline => "its asker took the answer itself (ask-post --wait, or an MCP client)",
                 Claimant::Prompt | Claimant::Supervisor => "a main agent took the answer (relaunch prompt, or relaunch done)",
             };
             ended(workflow, End::HandedOver, format!("{how} and went on by itself; what came of it, askbox does not know"))

@@ -15,6 +15,8 @@ mod full_disk;
 mod held_stripe;
 mod hostile_words;
 mod killed_at_every_syscall;
+#[cfg(feature = "mcp")]
+mod killed_mcp;
 mod power_cut;
 mod shortages;
 mod stopped_processes;

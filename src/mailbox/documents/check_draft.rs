@@ -10,7 +10,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 34] = [
+const FIELDS: [&str; 35] = [
     "schema_version",
     "question",
     "type",
@@ -35,6 +35,7 @@ const FIELDS: [&str; 34] = [
     "parent",
     "in_reply_to",
     "tool_call",
+    "to_session",
     "approval",
     "prompt",
     "reads",

@@ -182,6 +182,9 @@ pub struct Question {
     /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_session: bool,
     /// The task of a document that is not a question but a task: see `Content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -274,6 +277,7 @@ impl Question {
             asked_in: None,
             in_reply_to: None,
             tool_call: None,
+            to_session: false,
             approval: None,
             prompt: None,
             reads: Vec::new(),

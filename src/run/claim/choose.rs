@@ -36,6 +36,8 @@ pub enum Refusal {
     AskerRuns(RoundId),
     /// The asker of this round waits for the answer with `ask-post --wait`.
     AwaitedInline(RoundId),
+    /// The session that asked takes the answer of this round itself, whenever it runs. Only a person's own command launches an agent with it.
+    AwaitedBySession(RoundId),
 }
 
 impl<Stage> ClaimAttempt<Stage> {
@@ -52,6 +54,8 @@ impl<Stage> ClaimAttempt<Stage> {
 pub enum By<'a> {
     /// A supervisor, which launches an agent as this configuration says.
     Supervisor(&'a Config),
+    /// A watcher, for a supervisor: nobody has asked for this launch.
+    Watcher(&'a Config),
     /// `ask-post --wait`, which takes the answer itself.
     Inline,
     /// `relaunch prompt`, which hands the answer to a main agent.
@@ -63,9 +67,9 @@ pub fn claim(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<Cla
     choose(mailbox, workflow, by)?.and_then(|chosen| chosen.take(mailbox))?.and_then(|taken| taken.put_on_record(mailbox))
 }
 
-/// [`claim`] for a supervisor, up to the stage [`Taken`]. It may be started now: it waits for the round's lock and then reads the record.
+/// [`claim`] for a watcher, which starts a supervisor, up to the stage [`Taken`]. It may be started now: it waits for the round's lock and then reads the record.
 pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
-    choose(mailbox, workflow, By::Supervisor(config))?.and_then(|chosen| chosen.take(mailbox))
+    choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
 }
 
 /// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
@@ -88,6 +92,9 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     if !matches!(by, By::Inline) && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return refused(Refusal::AwaitedInline(round));
     }
+    if matches!(by, By::Watcher(_)) && document.typed.to_session {
+        return refused(Refusal::AwaitedBySession(round));
+    }
     // An asker that waits inline launches nothing, and may itself be the run of the earlier round.
     if !matches!(by, By::Inline)
         && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
@@ -95,11 +102,11 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
         return refused(Refusal::EarlierRound(earlier));
     }
     let run = match by {
-        By::Supervisor(config) => plan::first(mailbox, config, &document.typed, &round)?,
+        By::Supervisor(config) | By::Watcher(config) => plan::first(mailbox, config, &document.typed, &round)?,
         By::Inline => plan::unplanned(&round, Claimant::Inline),
         By::Prompt => plan::unplanned(&round, Claimant::Prompt),
     };
-    if matches!(by, By::Supervisor(_))
+    if matches!(by, By::Supervisor(_) | By::Watcher(_))
         && let Some(live) = live_run_of_asker(mailbox, &run)?
     {
         return refused(Refusal::AskerRuns(live));

@@ -1,5 +1,6 @@
 //! The claim of `ask-post --wait`: the asker waits for a while and takes the answer itself if it comes in time. While it waits it holds
-//! a lock, so that no watcher launches an agent for the same answer.
+//! a lock, so that no watcher launches an agent for the same answer. A session that takes its answers itself (`to_session`) holds none: it
+//! claims like this whenever it runs.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::until::Until;
 use crate::mailbox::transitions::expire;
 use crate::mailbox::{Folder, Mailbox, event, read_question};
-use crate::run::attempt::record;
+use crate::run::attempt::record::{self, Claimant, State};
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
 use crate::time;
 
@@ -43,6 +44,18 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
         }
     }
     Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
+}
+
+/// The claim of a process that died before it had handed the answer over. `None` if there is none, or its process lives.
+pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
+    let Some(lock) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(None) };
+    let Some(run) = record::latest(mailbox, round)? else { return Ok(None) };
+    let document = match read_question::of_round(&mailbox.round(Folder::Running, round), round) {
+        Err(e) if e.is_missing_file() => return Ok(None),
+        other => other?,
+    };
+    let is_left = run.claimant == Claimant::Inline && run.state == State::Claimed;
+    Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
 }
 
 impl Waiter {

@@ -168,6 +168,11 @@ impl OnRecord {
 }
 
 impl Claim<OnRecord> {
+    /// The claim of an attempt that is on record, by the holder of the round's lock.
+    pub(super) fn with_lock(document: QuestionDocument, run: Run, round: Lock) -> Self {
+        Self { document, run, stage: OnRecord::with_lock(round) }
+    }
+
     /// Releases the round's lock, so that a supervisor can take it, and returns the attempt to supervise.
     #[must_use = "without a supervisor the attempt waits for recovery"]
     pub fn hand_over(self) -> Run {

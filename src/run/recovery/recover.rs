@@ -1,7 +1,7 @@
 //! Finds the next step for a round in `running/`, and does what can be done at once.
 
 use crate::config::Config;
-use crate::disk::{self, Lock};
+use crate::disk::{self, Lock, Placed};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
@@ -83,7 +83,14 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
     drop(claiming);
     let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };
-    let Some(last) = record::latest(mailbox, round)? else {
+    let last = record::latest(mailbox, round)?;
+    if document.typed.to_session
+        && last.as_ref().is_none_or(|last| last.claimant == Claimant::Inline && last.state == State::Claimed)
+        && give_back(mailbox, config, &document, round, orphans)?
+    {
+        return Ok(Recovered::Over);
+    }
+    let Some(last) = last else {
         return first_attempt(mailbox, config, &document, round, orphans);
     };
     match last.state {
@@ -112,6 +119,23 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             Ok(Recovered::Over)
         }
     }
+}
+
+/// The claimant of an answer that its session takes itself has died before it handed the answer over: the answer returns to `answered/`, where
+/// the session looks for it. Not if processes of it live, or if a later answer lies there.
+fn give_back(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<bool> {
+    if !orphans.are_gone(&plan::first(mailbox, config, &document.typed, round)?)? {
+        return Ok(false);
+    }
+    let _lock = mailbox.lock(&round.workflow)?;
+    let answered = mailbox.document(Folder::Answered, &round.workflow);
+    if disk::rename(&mailbox.round(Folder::Running, round), &answered)? == Placed::NameExists {
+        return Ok(false);
+    }
+    if let Some(run) = record::latest(mailbox, round)? {
+        record::forget(mailbox, &run)?;
+    }
+    Ok(true)
 }
 
 /// The round's document. `None` if the round is over: then what was missing for that is done.

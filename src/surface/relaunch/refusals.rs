@@ -49,6 +49,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             format!("the session that asked for {workflow} still works for {}", round.workflow),
             format!("wait for its end: relaunch logs -f {}", round.workflow),
         ),
+        Refusal::AwaitedBySession(_) => Error::conflict(
+            format!("the session that asked for {workflow} takes the answer itself"),
+            format!("leave it to that session, or start an agent with it: relaunch {workflow}"),
+        ),
         Refusal::AwaitedInline(_) => Error::conflict(
             format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"),
             "leave the answer to the asker",

@@ -6,6 +6,7 @@
 //! | `asking.rs` | clients that wait: ask_user and check_answer |
 //! | `at_hand.rs` | the other tools, and what the operator permits |
 //! | `hostile.rs` | what is no message, too long, or not permitted |
+//! | `tasks.rs` | clients that know tasks: they wait for nothing |
 //! | `official.rs` | the client of the official SDK |
 
 mod asking;
@@ -13,3 +14,4 @@ mod at_hand;
 mod client;
 mod hostile;
 mod official;
+mod tasks;

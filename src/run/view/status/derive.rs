@@ -235,6 +235,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         _ => running(mailbox, round, run.as_ref())?,
     };
     let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
+    let to_session = question.to_session && state == Standing::Answered;
     let live = match (&run, state) {
         (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
         _ => None,
@@ -253,10 +254,17 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .as_ref()
             .and_then(|r| r.why.clone())
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
+            .or_else(|| to_session.then(|| "the session that asked takes the answer itself".into()))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),
         // Nothing is to be done about a round that is over.
-        todo: run.as_ref().filter(|_| state.is_open()).and_then(|r| r.failure.as_ref()).map(|f| f.todo.clone()).filter(|t| !t.is_empty()),
+        todo: run
+            .as_ref()
+            .filter(|_| state.is_open())
+            .and_then(|r| r.failure.as_ref())
+            .map(|f| f.todo.clone())
+            .filter(|t| !t.is_empty())
+            .or_else(|| to_session.then(|| instead_of_its_session(question))),
         cost_usd: match &run {
             Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
             None => None,
@@ -264,6 +272,12 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         result: run.and_then(|r| r.result),
         ..Status::blank(&round.workflow, state)
     })
+}
+
+/// What a person can do with an answer that waits for its session.
+fn instead_of_its_session(question: &Question) -> String {
+    let resume = question.session_id.map(|id| format!("resume it: claude --resume {id}; or ")).unwrap_or_default();
+    format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
 }
 
 /// The state of a round in `running/` or `parked/`, without reading its document.

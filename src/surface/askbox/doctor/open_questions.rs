@@ -115,6 +115,16 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
         return;
     }
     let ago = time::human(since);
+    if question.to_session {
+        if since >= PATIENCE {
+            let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
+            let said = format!(
+                "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
+            );
+            checkup.report("unclaimed", id.as_str(), said, by_hand);
+        }
+        return;
+    }
     if !checkup.watcher {
         let mend = checkup.command("relaunch watch");
         return checkup.report(

@@ -38,6 +38,12 @@ impl Reply {
 
 /// `ask_user` of a client that waits. `is_given_up`: whether the client has cancelled the call.
 pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let (mailbox, document) = question(desk, arguments)?;
+    post_and_wait(desk, &mailbox, document, is_given_up)
+}
+
+/// The question of a call, and the mailbox it goes to.
+fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, QuestionDocument)> {
     let workflow = match ask_user_call::named_workflow(arguments)? {
         Some(workflow) => workflow,
         None => desk.unnamed(arguments)?,
@@ -45,7 +51,16 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl
     let mut document = ask_user_call::question(arguments, &workflow)?;
     let mailbox = desk.mailbox_to_post()?;
     posting::complete(&mailbox, &mut document.typed)?;
-    post_and_wait(desk, &mailbox, document, is_given_up)
+    Ok((mailbox, document))
+}
+
+/// `ask_user` of a client that knows tasks: the question's round, and the question. No watcher launches an agent for it.
+pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
+    let (mailbox, mut document) = question(desk, arguments)?;
+    document.typed.to_session = true;
+    let asked = post::post_document(&mailbox, document, IfPending::Conflict).map_err(in_words_of_a_tool)?.round;
+    desk.remember(&asked);
+    Ok((mailbox, asked))
 }
 
 /// As `ask-post --wait` does it: whoever waits holds the workflow's waiter, from before the post.

@@ -5,7 +5,7 @@ use crate::id::RoundId;
 use crate::mailbox::documents::closing::Closed;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run};
-use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, plan};
+use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline, plan};
 use crate::run::prompt::answer_text;
 use crate::{text, time};
 
@@ -49,6 +49,14 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
         for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
             if let Ok(document) = read_question::of_round(&mailbox.round(folder, asked), asked) {
                 let run = record::latest(mailbox, asked)?.map(Box::new);
+                let is_on_its_way = folder == Folder::Running && run.as_ref().is_some_and(|run| run.claimant == Claimant::Inline);
+                if takes && is_on_its_way {
+                    // An earlier process of the session died, or another one tells the answer at this moment.
+                    return Ok(Some(match inline::left_behind(mailbox, asked)? {
+                        Some(claim) => Became::Taken(Box::new(claim)),
+                        None => Became::Answered(Box::new(document.typed)),
+                    }));
+                }
                 return Ok(Some(Became::Over(Box::new(document.typed), run)));
             }
         }
@@ -63,6 +71,9 @@ impl Became {
             Self::Waits(question) => Ok(waits(question)),
             Self::Answered(question) => {
                 let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
+                if question.to_session {
+                    return Ok(format!("It was {who}. The session that asked takes the answer itself."));
+                }
                 Ok(format!(
                     "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
                 ))

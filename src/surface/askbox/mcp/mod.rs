@@ -10,6 +10,7 @@
 //! | `tools` | what the tools are called, what they take, and what they are for |
 //! | `desk` | what the tools work with: the mailbox, and what this process has asked |
 //! | `ask_user` | the tool that asks, and the one that looks for the answer |
+//! | `task` | the question of a client that knows tasks, which waits for nothing |
 //! | `became` | what became of a question, and how its asker is told |
 //! | `at_hand` | the other tools: checkpoints, the list of questions, runs, answering |
 
@@ -19,6 +20,7 @@ mod became;
 mod desk;
 mod receipts;
 mod server;
+mod task;
 mod tools;
 
 use rmcp::ServiceExt;

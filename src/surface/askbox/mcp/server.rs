@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, ErrorData, GetTaskParams, GetTaskResult,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -16,7 +16,7 @@ use crate::id::WorkflowId;
 use crate::surface::askbox::mcp::ask_user::{self, Reply};
 use crate::surface::askbox::mcp::desk::Desk;
 use crate::surface::askbox::mcp::receipts::Receipts;
-use crate::surface::askbox::mcp::{at_hand, tools};
+use crate::surface::askbox::mcp::{at_hand, task, tools};
 use crate::surface::program;
 use crate::{spelling, text};
 
@@ -36,7 +36,7 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build());
         info.server_info = Implementation::new("askbox", env!("CARGO_PKG_VERSION"));
         info
     }
@@ -61,6 +61,13 @@ impl ServerHandler for Server {
         let caller = caller(&context);
         let given_up = context.ct.clone();
         let arguments = request.arguments.unwrap_or_default();
+        // In a run of askbox nobody polls once the turn has ended.
+        if request.name == tools::ASK_USER && knows_tasks(&context) && program::env("ASKBOX_RUN").is_none() {
+            return Ok(match in_a_thread(move || task::ask(&desk, &arguments)).await? {
+                Ok(task) => task.into(),
+                Err(e) => refused(&e),
+            });
+        }
         let work = tokio::task::spawn_blocking(move || call(&desk, &request.name, &arguments, caller, || given_up.is_cancelled()));
         let reply = match tokio::time::timeout(self.desk.config.wait.0 + AND_THEN, work).await {
             Ok(done) => done.map_err(|e| ErrorData::internal_error(format!("the tool ended early: {e}"), None))?,
@@ -76,6 +83,36 @@ impl ServerHandler for Server {
             }
             Err(e) => refused(&e),
         })
+    }
+
+    async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<GetTaskResult, ErrorData> {
+        let desk = Arc::clone(&self.desk);
+        let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id)).await?.map_err(no_such_task)?;
+        taken.into_iter().for_each(|taken| self.receipts.expect(context.id.clone(), taken));
+        Ok(GetTaskResult::new(task))
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {
+        let desk = Arc::clone(&self.desk);
+        in_a_thread(move || task::cancel(&desk, &request.task_id)).await?.map_err(no_such_task)
+    }
+}
+
+fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
+/// Work that reads and writes files.
+async fn in_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> std::result::Result<T, ErrorData> {
+    let ended_early = |e| ErrorData::internal_error(format!("the work ended early: {e}"), None);
+    tokio::task::spawn_blocking(work).await.map_err(ended_early)
+}
+
+fn no_such_task(error: Error) -> ErrorData {
+    let words = format!("{} Hint: {}", program::message(&error), text::one_line(&error.hint()));
+    match error {
+        Error::Invalid { .. } | Error::NotFound { .. } => ErrorData::invalid_params(words, None),
+        _ => ErrorData::internal_error(words, None),
     }
 }
 

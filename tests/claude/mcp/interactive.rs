@@ -1,0 +1,81 @@
+//! An interactive `claude` in a terminal, which knows tasks: it waits for nothing, and the answer wakes it.
+
+use serde_json::{Value, json};
+
+use super::{call, find, servers, which_database};
+use crate::support::claude::uuid;
+use crate::support::{ClaudeWorld, Terminal, until};
+
+/// A world in which `claude` has been used in this folder before, so that it asks for nothing at its start.
+fn used_before() -> ClaudeWorld {
+    let world = ClaudeWorld::new();
+    let work = world.work().display().to_string();
+    let known = json!({
+        "hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+        "projects": {work: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+    });
+    std::fs::write(world.claude_config().join(".claude.json"), known.to_string()).expect("its state");
+    world
+}
+
+fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
+    let program = world.claude_program().display().to_string();
+    let servers = servers();
+    let command = [&[program.as_str(), "--mcp-config", &servers, "--allowedTools=mcp__askbox"], args].concat();
+    Terminal::running(world, (120, 50), &["TERM=screen"], &command)
+}
+
+#[test]
+fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_resumed() {
+    let mut world = used_before();
+    world.keep_watching_from_the_start();
+    let session = uuid();
+    let steps: Value =
+        json!([find(&["ask_user"]), call("ask_user", &which_database()), {"text": "turn ended"}, {"text": "woken and made"}]);
+    world.api.on("Ask for the database.", steps);
+    let terminal = begin(&world, &["--session-id", &session]);
+    terminal.see("❯");
+    terminal.press(&["Ask for the database.", "Enter"]);
+    terminal.see("turn ended");
+    assert_eq!(world.document("pending/db.json")["to_session"], true);
+    let requests = world.api.turns().len();
+    drop(terminal);
+    until("claude is gone", || world.processes("mcp-config").is_empty());
+    world.answer("db", "lite");
+    let terminal = begin(&world, &["--resume", &session]);
+    terminal.see("woken and made");
+    let turn = world.api.turns().last().expect("a turn").clone();
+    assert_eq!(world.api.turns().len(), requests + 1, "no request meanwhile");
+    let said = turn.model_text();
+    assert!(said.contains("User chose: lite"), "{said}");
+    assert_eq!(world.launches().len(), 0, "no agent is started beside the session");
+}
+
+#[test]
+fn a_session_that_its_user_leaves_with_its_tasks_stopped_gets_the_answer_when_it_looks() {
+    let mut world = used_before();
+    world.keep_watching_from_the_start();
+    let session = uuid();
+    world.api.on("Ask for the database.", json!([find(&["ask_user"]), call("ask_user", &which_database()), {"text": "turn ended"}]));
+    let look = call("check_answer", &json!({"workflow_id": "db"}));
+    world.api.on("Is there an answer?", json!([find(&["check_answer"]), look, {"text": "looked"}]));
+    let terminal = begin(&world, &["--session-id", &session]);
+    terminal.see("❯");
+    terminal.press(&["Ask for the database.", "Enter"]);
+    terminal.see("turn ended");
+    terminal.press(&["/exit"]);
+    terminal.see("/exit");
+    terminal.press(&["Enter"]);
+    terminal.see("1. Exit and stop tasks");
+    terminal.press(&["Enter"]);
+    until("claude is gone", || world.processes("mcp-config").is_empty());
+    drop(terminal);
+    assert_eq!(world.names("pending"), ["db.json"], "the question stays open");
+    world.answer("db", "lite");
+    let terminal = begin(&world, &["--resume", &session]);
+    terminal.see("turn ended");
+    terminal.press(&["Is there an answer?", "Enter"]);
+    terminal.see("looked");
+    let told = world.api.turns().last().expect("a turn").model_text();
+    assert_eq!((told.matches("User chose: lite").count(), world.launches().len()), (1, 0), "{told}");
+}

@@ -1,0 +1,146 @@
+//! Clients that know tasks: the question is one whose state is the mailbox.
+
+use serde_json::{Value, json};
+
+use super::client::{BOTH, Client, Era};
+use crate::support::World;
+
+fn knows_tasks(world: &World, era: Era) -> Client {
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    Client::start(world.command("askbox").arg("mcp"), era, capabilities)
+}
+
+/// A mailbox with an agent that a watcher could start.
+fn world() -> World {
+    let world = World::new().with_scripted_agent();
+    world.sh("ask-post -w before Begin? 2>/dev/null && ask-answer cancel before");
+    world
+}
+
+fn ask(client: &mut Client) -> String {
+    let asked = client.begin("ask_user", json!({"question": "Which database?", "workflow_id": "db"}));
+    let task = client.reply_to(asked)["result"].clone();
+    assert_eq!((&task["resultType"], &task["status"], &task["ttlMs"]), (&json!("task"), &json!("working"), &Value::Null), "{task}");
+    assert_eq!(task["pollIntervalMs"], 2000);
+    task["taskId"].as_str().expect("an id").to_owned()
+}
+
+fn look(client: &mut Client, task: &str) -> Value {
+    let reply = client.request("tasks/get", json!({"taskId": task}));
+    assert_eq!(reply["result"]["taskId"], task, "{reply}");
+    reply["result"].clone()
+}
+
+#[track_caller]
+fn told(client: &mut Client, task: &str) -> String {
+    let result = look(client, task);
+    assert_eq!(result["status"], "completed", "{result}");
+    result["result"]["content"][0]["text"].as_str().expect("words").to_owned()
+}
+
+/// Returns once the watcher has seen everything that lies in the mailbox now.
+#[track_caller]
+fn watcher_has_looked(world: &World) {
+    world.sh("ask-post -w later Now? 2>/dev/null && ask-answer later yes");
+    world.reaches("later", "delivered");
+}
+
+#[test]
+fn any_later_server_knows_the_task_and_no_agent_is_started_meanwhile() {
+    for era in BOTH {
+        let world = world();
+        let mut client = knows_tasks(&world, era);
+        let task = ask(&mut client);
+        assert_eq!(task, format!("db.{}", world.round("db")));
+        assert_eq!(look(&mut client, &task)["status"], "working");
+        client.process.kill();
+        let watcher = world.watch();
+        world.sh("ask-answer db pg");
+        watcher_has_looked(&world);
+        let status = world.status("db");
+        assert_eq!((&status["state"], world.launches_of("db").len()), (&json!("answered"), 0), "{status}");
+        assert!(status["why"].as_str().is_some_and(|why| why.contains("the session that asked takes the answer itself")), "{status}");
+        let mut later = knows_tasks(&world, era);
+        let said = told(&mut later, &task);
+        assert!(
+            said.contains("Your question \"Which database?\": User chose: pg") && said.contains("answered by ann through ask-answer"),
+            "{said}"
+        );
+        assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
+        assert_eq!(told(&mut knows_tasks(&world, era), &task), said, "a client that died before it had it, asks again");
+        drop(watcher);
+    }
+}
+
+#[test]
+fn an_answer_whose_session_does_not_come_back_is_shown_and_a_person_can_start_an_agent_with_it() {
+    let world = world();
+    let mut client = knows_tasks(&world, Era::Of2026);
+    let task = ask(&mut client);
+    world.sh("ask-answer db pg");
+    world.sh("relaunch db");
+    assert_eq!((world.state("db"), world.launches_of("db").len()), ("delivered".into(), 1));
+    let said = told(&mut client, &task);
+    assert!(said.starts_with("An agent was started with this answer") && said.contains("do not do it a second time"), "{said}");
+}
+
+#[test]
+fn the_doctor_names_an_answer_that_its_session_has_not_taken() {
+    let world = world();
+    let mut client = knows_tasks(&world, Era::Of2026);
+    ask(&mut client);
+    world.sh("ask-answer db pg");
+    let path = world.in_mailbox("answered/db.json");
+    let mut document = world.json(&path);
+    document["answer"]["at"] = "2026-01-01T00:00:00Z".into();
+    std::fs::write(&path, document.to_string()).expect("an older answer");
+    let said = world.shell("askbox doctor db").words();
+    assert!(said.contains("has not taken the answer") && said.contains("relaunch -- db"), "{said}");
+}
+
+#[test]
+fn a_task_that_the_client_stops_leaves_its_question_open_and_its_answer_where_it_is() {
+    for era in BOTH {
+        let world = world();
+        let mut client = knows_tasks(&world, era);
+        let task = ask(&mut client);
+        assert!(client.request("tasks/cancel", json!({"taskId": task})).get("error").is_none());
+        assert_eq!(look(&mut client, &task)["status"], "working");
+        world.sh("ask-answer db pg");
+        assert!(client.request("tasks/cancel", json!({"taskId": task})).get("error").is_none());
+        assert!(told(&mut client, &task).contains("User chose: pg"));
+    }
+}
+
+#[test]
+fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
+    let world = world();
+    let mut client = knows_tasks(&world, Era::Of2026);
+    let task = ask(&mut client);
+    world.sh("ask-answer db pg && ask-answer undo db");
+    assert_eq!(look(&mut client, &task)["status"], "working", "the answer was taken back before anybody had it");
+    world.sh("ask-answer cancel db --why 'not needed'");
+    assert!(told(&mut client, &task).starts_with("This question was withdrawn (not needed)"));
+    let task = ask(&mut client);
+    world.sh("ask-answer ask-back db 'For how many users?'");
+    let said = told(&mut client, &task);
+    assert!(said.contains("asks back") && said.contains("For how many users?"), "{said}");
+}
+
+#[test]
+fn what_is_no_task_is_refused_and_a_client_without_tasks_gets_none() {
+    let world = world();
+    let mut client = knows_tasks(&world, Era::Of2026);
+    for wrong in
+        ["", "x", "../../etc/passwd.01920000-0000-7000-8000-000000000000", "db.01920000-0000-7000-8000-000000000000", &"x".repeat(100_000)]
+    {
+        for method in ["tasks/get", "tasks/cancel"] {
+            let reply = client.request(method, json!({"taskId": wrong}));
+            assert_eq!(reply["error"]["code"], -32602, "{method} {reply}");
+            assert!(reply.to_string().len() < 1000);
+        }
+    }
+    let task = ask(&mut client);
+    let mut other = Client::of(&world, Era::Of2026);
+    assert_eq!(other.request("tasks/get", json!({"taskId": task}))["error"]["code"], -32021);
+}
