@@ -52,13 +52,12 @@ fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_r
 }
 
 #[test]
-fn a_session_that_its_user_leaves_with_its_tasks_stopped_gets_the_answer_when_it_looks() {
+fn a_session_whose_user_left_and_stopped_its_tasks_gets_the_answer_once_it_is_resumed() {
     let mut world = used_before();
     world.keep_watching_from_the_start();
     let session = uuid();
-    world.api.on("Ask for the database.", json!([find(&["ask_user"]), call("ask_user", &which_database()), {"text": "turn ended"}]));
-    let look = call("check_answer", &json!({"workflow_id": "db"}));
-    world.api.on("Is there an answer?", json!([find(&["check_answer"]), look, {"text": "looked"}]));
+    let steps = json!([find(&["ask_user"]), call("ask_user", &which_database()), {"text": "turn ended"}, {"text": "woken and made"}]);
+    world.api.on("Ask for the database.", steps);
     let terminal = begin(&world, &["--session-id", &session]);
     terminal.see("❯");
     terminal.press(&["Ask for the database.", "Enter"]);
@@ -73,9 +72,7 @@ fn a_session_that_its_user_leaves_with_its_tasks_stopped_gets_the_answer_when_it
     assert_eq!(world.names("pending"), ["db.json"], "the question stays open");
     world.answer("db", "lite");
     let terminal = begin(&world, &["--resume", &session]);
-    terminal.see("turn ended");
-    terminal.press(&["Is there an answer?", "Enter"]);
-    terminal.see("looked");
+    terminal.see("woken and made");
     let told = world.api.turns().last().expect("a turn").model_text();
     assert_eq!((told.matches("User chose: lite").count(), world.launches().len()), (1, 0), "{told}");
 }
