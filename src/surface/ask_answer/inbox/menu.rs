@@ -11,7 +11,7 @@ use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::match_option::{self, Meaning};
 use crate::mailbox::documents::options::Choice;
 use crate::mailbox::documents::question::Part;
-use crate::surface::ask_answer::inbox::asking::own_words;
+use crate::surface::ask_answer::inbox::own_words::own_words;
 use crate::surface::ask_answer::inbox::prompts::{Item, Reply, given, item, menu_rows};
 use crate::surface::terminal::columns::{padded, width};
 use crate::text;

@@ -6,11 +6,13 @@
 //! - `browse`: the list of pending questions
 //! - `asking`: asks for the answer to one question
 //! - `menu`: the options of a question as a menu
+//! - `own_words`: words of the person's own, and what is meant where they are close to an option
 //! - `prompts`: single prompts, and what the user did at them
 
 mod asking;
 mod browse;
 mod menu;
+mod own_words;
 mod prompts;
 
 pub(in crate::surface) use asking::ask_all;
