@@ -16,10 +16,16 @@ fn is_hazardous(c: char) -> bool {
     }
 }
 
-/// The text for a terminal: without hazardous characters, and with `\n` for `\r\n`.
+/// Whether a character begins a new line for some readers, beside the newline: a model, an editor, a script.
+fn ends_a_line(c: char) -> bool {
+    matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The text for a terminal: without hazardous characters, with `\n` for `\r\n`, and with a space for every other end of a line.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.replace("\r\n", "\n").chars().filter(|c| !is_hazardous(*c)).collect()
+    let text = text.replace("\r\n", "\n");
+    text.chars().map(|c| if ends_a_line(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
 }
 
 /// The text with every character that could be mistaken or not be seen as `\u{…}`: hazardous ones, tabs, and all white space and
@@ -61,7 +67,8 @@ pub fn excerpt(text: &str, max: usize) -> String {
             break;
         }
         match c {
-            '\n' | '\t' | '\r' => out.push(' '),
+            '\n' | '\t' => out.push(' '),
+            c if ends_a_line(c) => out.push(' '),
             c if is_hazardous(c) => {}
             c => out.push(c),
         }
@@ -74,7 +81,7 @@ pub fn excerpt(text: &str, max: usize) -> String {
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c != '\n' && c != '\t' && is_hazardous(c) {
+        if c != '\n' && c != '\t' && (is_hazardous(c) || ends_a_line(c)) {
             c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
         } else {
             out.push(c);
@@ -141,6 +148,14 @@ mod tests {
     fn terminal_escapes_and_bidi_overrides_are_dropped() {
         assert_eq!(printable("a\x1b[31mred\x1b[0m\u{202e}x\u{9b}y\r\nz\u{7}"), "a[31mred[0mxy\nz");
         assert_eq!(one_line("a\nb\tc"), "a b c");
+    }
+
+    #[test]
+    fn no_character_but_the_newline_begins_a_line() {
+        let text = "a\u{2028}b\u{2029}c\u{85}d\u{b}e\u{c}f\rg\u{1c}h";
+        assert_eq!(printable(text), "a b c d e f g h");
+        assert_eq!((one_line(text), excerpt(text, 99)), (printable(text), printable(text)));
+        assert_eq!(escape_json("\"a\u{2028}b\""), "\"a\\u2028b\"");
     }
 
     #[test]

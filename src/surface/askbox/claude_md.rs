@@ -30,7 +30,8 @@ askbox did not start needs the permissions `Bash(ask-post:*)` and `Bash(checkpoi
 - `ask-answer list` shows the open questions, `ask-answer show ID` shows one. Ask your user, then run `ask-answer ID ANSWER`. Never answer in the user's place.
 - `askbox doctor` says whether a watcher runs. With a watcher, the answer starts the next process by itself; `relaunch status ID` shows it and its result.
 - Without a watcher, `relaunch prompt ID` prints the prompt for your own subagent tool, once. Use one of the two ways, never both.
-- Nothing wakes your own session: look with `relaunch status ID` when your user asks, or before you end.
+- Nothing wakes your own session. With askbox's plugin, your user's next prompt brings what happened since. Without it, look with `relaunch status ID` when your user asks, or
+  before you end.
 
 ### Actions (chains of agents)
 
@@ -49,7 +50,7 @@ The actions with `relaunch` need the permissions `Bash(relaunch spawn:*)` and `B
   result: askbox parks your run and tells whoever started you.
 - A line `SGN_PEND_STARTED (ID)` from `relaunch spawn` means that a sub-agent, or one below it, waits for the user, or that it needs more time. End
   your turn with that line and do not poll. If askbox started your run, you are resumed once, with the sub-agent's reply, and
-  continue from there. If not, nobody resumes you: `relaunch resume ID` prints the reply when your user asks for it.
+  continue from there. If not, nobody resumes you: with askbox's plugin, a prompt after its end tells you that its run finished. `relaunch resume ID` prints the reply.
 - `relaunch spawn --background {f}.md` prints the ID at once. Start several, then end your turn. If askbox started your run, you are resumed when all are done.
 - `relaunch spawn --agent NAME {f}.md` runs one of the agents that `askbox agents list` shows.
 - `relaunch resume ID` prints the reply, or `SGN_PEND_ONGOING` if there is none yet.

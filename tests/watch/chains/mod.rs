@@ -7,5 +7,6 @@ mod foreground;
 mod foreground_killed;
 mod no_result;
 pub(crate) mod scripted;
+mod told;
 mod wait;
 mod waking;
