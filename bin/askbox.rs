@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox_args::{Askbox, Command};
-use askbox::surface::askbox::{agents, count, demo, doctor, gc, history_view, hook, init, tree_view};
+use askbox::surface::askbox::{agents, count, demo, doctor, gc, history_view, hook, init, setup, tree_view};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -26,6 +26,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Tree(args) => tree_view::run(&args),
         Command::History(args) => history_view::run(&args),
         Command::Gc(args) => gc::run(&args),
+        Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Count(args) => count::run(&args),

@@ -18,6 +18,7 @@ mod native;
 mod operator;
 mod permission_mode;
 mod plugin;
+mod plugin_flow;
 mod refused;
 mod scripted_api;
 mod stopping;

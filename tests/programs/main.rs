@@ -29,6 +29,7 @@ mod questions;
 mod schema_is_current;
 mod service;
 mod session_news;
+mod setup;
 mod small_programs;
 mod tree;
 mod umask;

@@ -8,11 +8,12 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::ToolRule;
 use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
+use crate::surface::args::setup_args::Setup;
 use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   $ askbox demo
-  $ askbox init
+  $ askbox setup
   $ askbox doctor
   $ askbox tree -f
   $ askbox history --since 2d
@@ -47,6 +48,20 @@ pub enum Command {
   $ askbox demo
   $ askbox demo --auto --keep")]
     Demo(Demo),
+    /// Set askbox up: configuration, service, plugin of Claude Code, permissions; --remove takes it back
+    ///
+    /// What will be written is shown first, file by file, and you are asked once. Your own files are added to, and nothing else in them
+    /// changes; a file that cannot be read is left alone, and the exit status is then 4. A second setup does what is missing.
+    ///
+    /// What was written is on record in ~/.local/state/askbox/setup.json, so that --remove can take it back: files that did not
+    /// exist go, other files become what they were. Of a file that you have changed since, only what setup put in is taken out.
+    #[command(after_help = "Examples:
+  $ askbox setup --dry-run
+  $ askbox setup
+  $ askbox setup --credential ANTHROPIC_API_KEY
+  $ askbox setup --yes --without service,plugin
+  $ askbox setup --remove")]
+    Setup(Setup),
     /// Find problems, each with a command that solves it, and show the configuration in force
     ///
     /// Problems are questions and runs that are stuck, parked, stale or half done, and files that are unreadable or unsafe. The

@@ -11,4 +11,6 @@ pub mod checkpoint_args;
 pub mod common;
 #[cfg(feature = "relaunch")]
 pub mod relaunch_args;
+#[cfg(feature = "askbox")]
+pub mod setup_args;
 pub mod value_parsers;

@@ -17,4 +17,5 @@ pub mod mcp;
 pub mod schema;
 pub mod service_files;
 mod service_variables;
+pub mod setup;
 pub mod tree_view;

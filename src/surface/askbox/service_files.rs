@@ -13,6 +13,8 @@ use crate::mailbox::layout;
 use crate::surface::askbox::service_variables;
 use crate::surface::program;
 
+/// How a service outlives the session of its user.
+pub(super) const LINGER: &str = "keep it running while you are logged out with: loginctl enable-linger\n";
 /// The service's name.
 const LABEL: &str = "askbox.watch";
 
@@ -178,8 +180,20 @@ fn xml(text: &str) -> Result<String> {
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
-/// Writes the service's file for this system; says where it is and how to start it.
-pub fn write(force: bool) -> Result<()> {
+/// The service's file for this system.
+#[derive(Debug)]
+pub(super) struct ServiceFile {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// The `relaunch` program that it runs.
+    pub(super) relaunch: PathBuf,
+    /// The command that starts the service.
+    start: String,
+    variables: Option<PathBuf>,
+}
+
+/// What the service's file is, as this shell would run it. Writes nothing.
+pub(super) fn file() -> Result<ServiceFile> {
     let (service, home) = (Service::here()?, layout::home()?);
     let (path, text, start) = if cfg!(target_os = "macos") {
         let path = home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
@@ -192,6 +206,12 @@ pub fn write(force: bool) -> Result<()> {
         (base.join("systemd/user/askbox.service"), service.systemd()?, start.to_owned())
     };
     let path = std::path::absolute(&path).io("find", &path)?;
+    Ok(ServiceFile { path, text, relaunch: service.relaunch, start, variables: service.variables })
+}
+
+/// Writes the service's file; says where it is and how to start it.
+pub fn write(force: bool) -> Result<()> {
+    let ServiceFile { path, text, start, variables, .. } = file()?;
     disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
     if force {
         disk::replace(&path, text.as_bytes())?;
@@ -202,10 +222,10 @@ pub fn write(force: bool) -> Result<()> {
         ));
     }
     program::print_value(&path.display().to_string())?;
-    service_variables::warn(service.variables.as_deref(), &path);
+    service_variables::warn(variables.as_deref(), &path);
     program::say(&format!("start the service with: {start}\n"));
     if !cfg!(target_os = "macos") {
-        program::say("keep it running while you are logged out with: loginctl enable-linger\n");
+        program::say(LINGER);
     }
     Ok(())
 }

@@ -57,6 +57,9 @@ pub(super) struct PreToolUse {
     /// The subagent that calls; missing where the session itself does.
     #[serde(default)]
     pub(super) agent_id: Option<String>,
+    /// Which agent it is.
+    #[serde(default)]
+    pub(super) agent_type: Option<String>,
 }
 
 /// Reads the event from standard input.
@@ -85,6 +88,8 @@ pub(super) enum Decision {
     Defer,
     /// It is made with this input.
     Allow(Map<String, Value>),
+    /// It is made with this input if Claude Code's own rules allow it.
+    Change(Map<String, Value>),
     /// It is not made; the model reads this.
     Deny(String),
 }
@@ -94,6 +99,7 @@ impl Decision {
         let decision = match self {
             Self::Defer => json!({ "permissionDecision": "defer" }),
             Self::Allow(input) => json!({ "permissionDecision": "allow", "updatedInput": input }),
+            Self::Change(input) => json!({ "updatedInput": input }),
             Self::Deny(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
         };
         let mut output = json!({ "hookEventName": "PreToolUse" });

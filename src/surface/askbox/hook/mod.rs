@@ -9,12 +9,14 @@
 //! | `take_approval` | the way of a call that a person has to allow |
 //! | `post_call` | a call becomes a question, and waits |
 //! | `news` | what a user's session is told: what waits, and what happened since it last looked |
+//! | `own_commands` | who asks and who may answer, where a session of a user runs askbox's commands |
 //! | `looked` | how far a session has looked |
 
 mod ask_user_question;
 mod event;
 mod looked;
 mod news;
+mod own_commands;
 mod post_call;
 mod take_approval;
 mod take_question;
@@ -43,8 +45,14 @@ pub fn run(rules: &Hook) -> Result<u8> {
     let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
     if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // Whatever is wrong here must not stand in the way of the user's prompt; `askbox doctor` says it.
-        if let Ok(Event::Session(session)) = event::read() {
-            let _ = news::tell(&session);
+        match event::read() {
+            Ok(Event::Session(session)) => drop(news::tell(&session)),
+            Ok(Event::PreToolUse(event)) if event.tool_name == "Bash" => {
+                if let Some(decision) = own_commands::decide(&event) {
+                    decision.print()?;
+                }
+            }
+            _ => {}
         }
         return Ok(0);
     }

@@ -1,0 +1,126 @@
+//! The commands of askbox that a session of a person runs: what a subagent asks carries the subagent's id, and the main agent may hand on
+//! its user's answer without an approval.
+//!
+//! Only this hook can tell who calls. A rule in the settings would also let subagents answer, and every agent that askbox launches.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::id::WorkflowId;
+use crate::mailbox::{Mailbox, read_question};
+use crate::surface::askbox::hook::event::{Decision, PreToolUse};
+use crate::text;
+
+/// The commands that the main agent may run; each word is one of the command line.
+const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];
+
+/// What is to become of a call of Bash outside of every run.
+pub(super) fn decide(event: &PreToolUse) -> Option<Decision> {
+    let command = event.tool_input.get("command")?.as_str()?;
+    match &event.agent_id {
+        Some(id) => named(command, event.agent_type.as_deref(), id).map(|command| {
+            let mut input: Map<String, Value> = event.tool_input.clone();
+            input.insert("command".to_owned(), command.into());
+            Decision::Change(input)
+        }),
+        None => (is_allowed(command) && !permits_a_call(command)).then(|| Decision::Allow(event.tool_input.clone())),
+    }
+}
+
+/// A command that asks, with the subagent as the one who asks.
+fn named(command: &str, kind: Option<&str>, id: &str) -> Option<String> {
+    let rest = command.strip_prefix("ask-post ")?;
+    if rest.contains("--asked-by") {
+        return None;
+    }
+    let name = kind.map_or_else(|| id.to_owned(), |kind| format!("{kind} {id}"));
+    Some(format!("ask-post --asked-by {} {rest}", text::shell_quote(&text::one_line(&name))))
+}
+
+fn is_allowed(command: &str) -> bool {
+    plain_words(command)
+        .is_some_and(|words| ALLOWED.iter().any(|allowed| words.get(..allowed.len()).is_some_and(|begin| begin == *allowed)))
+}
+
+/// Whether the command may answer a question that permits a tool call, or one that cannot be looked at: that is for the person to approve.
+fn permits_a_call(command: &str) -> bool {
+    let words = plain_words(command).unwrap_or_default();
+    if words.iter().any(|word| word.starts_with("--m")) {
+        return true;
+    }
+    let Ok(mailbox) = Mailbox::locate(None).and_then(Mailbox::open) else { return true };
+    let ids = words.iter().filter_map(|word| word.parse::<WorkflowId>().ok());
+    ids.into_iter().any(|id| match read_question::pending(&mailbox, &id) {
+        Ok(question) => question.typed.approval.is_some(),
+        Err(e) => !matches!(e, Error::NotFound { .. }) && !e.is_missing_file(),
+    })
+}
+
+/// The words of one plain command; `None` where a shell would do more than to call one program with these words.
+fn plain_words(command: &str) -> Option<Vec<String>> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for c in command.trim().chars() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            '\n' | '\r' | '\0' => return None,
+            c if is_quoted => words.last_mut()?.push(c),
+            ' ' => words.push(String::new()),
+            c if c.is_alphanumeric() || "-_./:@%+,=".contains(c) => words.last_mut()?.push(c),
+            _ => return None,
+        }
+    }
+    // Two spaces are one separator.
+    (!is_quoted).then(|| words.into_iter().filter(|word| !word.is_empty()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_plain_call_is_allowed() {
+        for command in [
+            "ask-answer w pg",
+            "ask-answer w 'it'\\''s'",
+            "ask-answer decline w --note 'no; $(x) `y` | z'",
+            "relaunch prompt w",
+            "ask-answer w --file /tmp/a.json",
+        ] {
+            assert_eq!(is_allowed(command), !command.contains('\\'), "{command}");
+        }
+        for command in [
+            "ask-answer w pg; rm -rf /",
+            "ask-answer w pg && x",
+            "ask-answer w $(x)",
+            "ask-answer w `x`",
+            "ask-answer w \"$X\"",
+            "ask-answer w > /etc/passwd",
+            "ask-answer w 'a\nb'",
+            "ask-answer w\nrm x",
+            "ask-answer w &",
+            "ask-answer w ~/x",
+            "ask-answer w *",
+            "ask-answer w #",
+            "ask-answer w 'open",
+            "PATH=/evil ask-answer w pg",
+            "ask-answers w",
+            "/evil/ask-answer w",
+            "relaunch w",
+            "relaunch spawn prompt",
+            "",
+        ] {
+            assert!(!is_allowed(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_a_subagent_asks_names_it_and_nothing_else_changes() {
+        let named = |command| named(command, Some("reviewer"), "a2ed");
+        assert_eq!(named("ask-post -w w 'Which?'; ls").as_deref(), Some("ask-post --asked-by 'reviewer a2ed' -w w 'Which?'; ls"));
+        assert_eq!(super::named("ask-post x", Some("it's; rm"), "a").as_deref(), Some("ask-post --asked-by 'it'\\''s; rm a' x"));
+        for other in ["ask-post", "ask-poster x", "ls; ask-post x", "ask-post --asked-by me x", "ask-post x --asked-by=me"] {
+            assert_eq!(named(other), None, "{other}");
+        }
+    }
+}

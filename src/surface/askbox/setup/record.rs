@@ -1,0 +1,140 @@
+//! What was written, in `setup.json` in the state folder, so that it can be taken back. A line is on record before its file is written,
+//! so a setup that was interrupted can be completed and taken back like any other.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::document;
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::layout;
+use crate::surface::args::setup_args::Part;
+use crate::surface::program;
+
+/// The largest record, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Everything that setups have written and not taken back.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The folders that did not exist, the outer ones first.
+    #[serde(default)]
+    pub(super) folders: Vec<PathBuf>,
+    /// The files that were made or added to.
+    #[serde(default)]
+    pub(super) files: Vec<Written>,
+    /// Whether the service was enabled.
+    #[serde(default)]
+    pub(super) is_service_enabled: bool,
+    #[serde(skip)]
+    path: PathBuf,
+}
+
+/// One file that was made or added to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Written {
+    pub(super) part: Part,
+    pub(super) path: PathBuf,
+    /// Whether it did not exist before.
+    pub(super) is_new: bool,
+    /// The hash of its content as it was written. Missing where the content is a credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sha256: Option<String>,
+    /// What was put in, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) added: Vec<Added>,
+    /// The variables that were put in; their values are not on record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) variables: Vec<String>,
+}
+
+/// A text that was put into a file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Added {
+    pub(super) at: usize,
+    pub(super) text: String,
+    /// The rules in it, where it goes into a settings.json.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) rules: Vec<String>,
+}
+
+impl Record {
+    /// Reads the record; an empty one if there is none.
+    pub(super) fn read() -> Result<Self> {
+        let base =
+            program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |base| Ok(base.into()))?;
+        let path = std::path::absolute(base.join("askbox/setup.json")).io("find", base)?;
+        let bytes = match disk::read(&path, LONGEST) {
+            Err(e) if e.is_missing_file() => return Ok(Self { folders: left_over(&path), path, ..Self::default() }),
+            bytes => bytes?,
+        };
+        let record: Self = serde_json::from_slice(&bytes).map_err(|e| {
+            let fix = "move it away; what it says was written can then only be removed by hand";
+            Error::invalid("setup.json", format!("is no record of a setup: {e}"), fix).in_file(&path)
+        })?;
+        Ok(Self { path, ..record })
+    }
+
+    /// What was written to this file.
+    pub(super) fn of(&self, path: &Path) -> Option<&Written> {
+        self.files.iter().find(|written| written.path == path)
+    }
+
+    /// Notes that the folders above `path` that do not exist will be made.
+    pub(super) fn note_folders_above(&mut self, path: &Path) {
+        let missing: Vec<_> = path.ancestors().skip(1).take_while(|folder| folder.symlink_metadata().is_err()).collect();
+        for folder in missing.into_iter().rev() {
+            if !self.folders.iter().any(|known| known == folder) {
+                self.folders.push(folder.to_path_buf());
+            }
+        }
+    }
+
+    /// Writes the record down, durably.
+    pub(super) fn keep(&mut self) -> Result<()> {
+        let path = self.path.clone();
+        self.note_folders_above(&path);
+        disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
+        disk::replace(&path, &document::to_json(self)?)
+    }
+
+    /// Removes the record, and the folders that a setup made and that are empty now. If something is on record still, all of it stays.
+    pub(super) fn remove_if_empty(&self) -> Result<()> {
+        if !self.files.is_empty() || self.is_service_enabled {
+            return Ok(());
+        }
+        disk::remove(&self.path)?;
+        for folder in self.folders.iter().rev() {
+            remove_temporary(folder)?;
+            disk::remove_folder_if_empty(folder);
+        }
+        Ok(())
+    }
+}
+
+/// The folders of a record whose first setup was killed before it was written: those that hold nothing else, the outer ones first.
+fn left_over(record: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    let mut only = None;
+    for folder in record.ancestors().skip(1).take(3) {
+        let Ok(entries) = std::fs::read_dir(folder) else { break };
+        let is_ours = |name: std::ffi::OsString| Some(&name) == only.as_ref() || name.to_str().is_some_and(disk::is_temporary_name);
+        if !entries.flatten().all(|entry| is_ours(entry.file_name())) {
+            break;
+        }
+        only = folder.file_name().map(std::ffi::OsStr::to_os_string);
+        folders.insert(0, folder.to_path_buf());
+    }
+    folders
+}
+
+/// Removes what a killed setup left in a folder under temporary names.
+pub(super) fn remove_temporary(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(disk::is_temporary_name) {
+            disk::remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
