@@ -47,6 +47,7 @@ fn lived_in() -> World {
     };
     put(".claude/CLAUDE.md", "# Mine\nno newline at the end");
     put(".claude/settings.json", SETTINGS);
+    std::fs::create_dir_all(world.home().join(".local/state")).expect("a folder");
     put(".config/askbox/config.toml", "[relaunch]\nattempts = 2\n");
     fs::set_permissions(world.home().join(".claude/settings.json"), fs::Permissions::from_mode(0o640)).expect("a mode");
     world
@@ -123,7 +124,7 @@ fn of_a_file_that_was_changed_since_only_our_part_is_taken_out_and_this_is_said(
     assert_eq!(fs::read_to_string(&settings).expect("settings"), SETTINGS.replace("opus", "haiku"));
     assert_eq!(fs::read_to_string(&page).expect("a page"), "Above.\n# Mine\nno newline at the end\nBelow.\n");
     assert_eq!(fs::read_to_string(&hooks).expect("a file"), "{}");
-    assert!(!world.home().join(".claude/skills/askbox/commands").exists() && !world.home().join(".local").exists());
+    assert!(!world.home().join(".claude/skills/askbox/commands").exists() && !world.home().join(".local/state/askbox").exists());
 }
 
 #[test]

@@ -113,20 +113,12 @@ impl Record {
     }
 }
 
-/// The folders of a record whose first setup was killed before it was written: those that hold nothing else, the outer ones first.
+/// The folder of the record, if a first setup was killed before it wrote the record: then it holds nothing else.
 fn left_over(record: &Path) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    let mut only = None;
-    for folder in record.ancestors().skip(1).take(3) {
-        let Ok(entries) = std::fs::read_dir(folder) else { break };
-        let is_ours = |name: std::ffi::OsString| Some(&name) == only.as_ref() || name.to_str().is_some_and(disk::is_temporary_name);
-        if !entries.flatten().all(|entry| is_ours(entry.file_name())) {
-            break;
-        }
-        only = folder.file_name().map(std::ffi::OsStr::to_os_string);
-        folders.insert(0, folder.to_path_buf());
-    }
-    folders
+    let Some(folder) = record.parent() else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_empty = entries.flatten().all(|entry| entry.file_name().to_str().is_some_and(disk::is_temporary_name));
+    if is_empty { vec![folder.to_path_buf()] } else { Vec::new() }
 }
 
 /// Removes what a killed setup left in a folder under temporary names.
