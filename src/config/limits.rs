@@ -14,6 +14,9 @@ section! {
         silence: Span = Span(Duration::from_secs(3600)),
         /// How long a run may give no sign of life before it is reported as silent (event `silent`); more than zero. The run goes on.
         silent_after: Span = Span(Duration::from_secs(30)),
+        /// How long a run waits for the answer when an MCP server of its agent asks the user (an elicitation); at most an hour. After that the server is told
+        /// that nobody decided, and the run goes on. `"0s"`: servers are told so at once, and nobody is asked.
+        hold: Span = Span(Duration::from_secs(5 * 60)),
         /// How long a stop waits for the tool call in flight before it interrupts the agent.
         grace: Span = Span(Duration::from_secs(30)),
         /// How many API round trips one launch may make. The agent is told (`--max-turns`) and stops by itself; an agent that goes on is

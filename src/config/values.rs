@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 /// The longest wait of a tool's call.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
+/// The longest time for which a run holds a server's question.
+const LONGEST_HOLD: Duration = Duration::from_secs(3600);
+
 /// Refuses values that no run could work with.
 pub(super) fn check(config: &Config) -> Result<()> {
     let (relaunch, limits, chain) = (&config.relaunch, &config.limits, &config.chain);
@@ -36,6 +39,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
         if usd < 0.0 {
             return Err(Error::invalid(key, "is negative", "write US dollars such as 2.5, or 0 for no limit"));
         }
+    }
+    if limits.hold.0 > LONGEST_HOLD {
+        return Err(Error::invalid("limits.hold", "is longer than 1h", "write a shorter time such as 5m: the agent waits all the while"));
     }
     if config.mcp.wait.0 > LONGEST_WAIT {
         return Err(Error::invalid("mcp.wait", "is longer than 10m", "leave it at 45s: clients give a call up after a minute"));

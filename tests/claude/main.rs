@@ -11,6 +11,7 @@ mod definitions;
 mod documented;
 mod facts;
 mod first_design;
+mod live;
 mod main_job;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -31,25 +31,40 @@ pub fn interrupt(request_id: &str) -> String {
 
 /// Permits the tool call.
 pub fn permission_allow(request_id: &str) -> String {
-    permission(request_id, json!({ "behavior": "allow" }))
+    reply(request_id, json!({ "behavior": "allow" }))
 }
 
 /// Permits the tool call with another input, such as `AskUserQuestion` with its answers.
 pub fn permission_allow_with(request_id: &str, input: &Value) -> String {
-    permission(request_id, json!({ "behavior": "allow", "updatedInput": input }))
+    reply(request_id, json!({ "behavior": "allow", "updatedInput": input }))
 }
 
 /// Refuses the tool call. The model is shown the message, and continues.
 pub fn permission_deny(request_id: &str, message: &str) -> String {
     // Without a message, the agent reports an invalid reply to the model instead.
     let message = if message.is_empty() { "not permitted" } else { message };
-    permission(request_id, json!({ "behavior": "deny", "message": message }))
+    reply(request_id, json!({ "behavior": "deny", "message": message }))
 }
 
-fn permission(request_id: &str, decision: Value) -> String {
+/// Answers a server's question to the user with the content of its form.
+pub fn elicitation_accept(request_id: &str, content: &Value) -> String {
+    reply(request_id, json!({ "action": "accept", "content": content }))
+}
+
+/// Answers a server's question to the user: the user declines.
+pub fn elicitation_decline(request_id: &str) -> String {
+    reply(request_id, json!({ "action": "decline" }))
+}
+
+/// Answers a server's question to the user: nobody has decided.
+pub fn elicitation_cancel(request_id: &str) -> String {
+    reply(request_id, json!({ "action": "cancel" }))
+}
+
+fn reply(request_id: &str, response: Value) -> String {
     line(json!({
         "type": "control_response",
-        "response": { "subtype": "success", "request_id": request_id, "response": decision },
+        "response": { "subtype": "success", "request_id": request_id, "response": response },
     }))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Result, Value};
 use crate::agent::events::EventKind;
 use crate::agent::stream::bounded::{self, head};
 use crate::agent::stream::consumption::Spent;
-use crate::agent::stream::item::{Generating, PermissionRequest, ReceiptState, StreamItem};
+use crate::agent::stream::item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 use crate::agent::stream::ledger::Ledger;
 use crate::agent::stream::lines::Line;
 use crate::agent::stream::repair::repair;
@@ -97,9 +97,9 @@ impl Interpreter {
             ("system", "api_retry") => vec![StreamItem::Event(api_retry(&wire)?)],
             ("result", _) => return self.result(line.text()),
             ("command_lifecycle", _) => return receipt(line, &wire),
-            ("control_request", _) => return permission(line, &wire),
+            ("control_request", _) => return request(line, &wire),
             ("control_cancel_request", _) => {
-                vec![StreamItem::PermissionCancelled { request_id: wire::string(wire.request_id)? }]
+                vec![StreamItem::RequestCancelled { request_id: wire::string(wire.request_id)? }]
             }
             ("control_response", _) => return control_reply(&wire),
             (kind, "") => raw(head(kind, 64), line, false),
@@ -265,17 +265,33 @@ fn receipt(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
     Ok(vec![StreamItem::Receipt { uuid: wire::string(wire.command_uuid)?, state }])
 }
 
-fn permission(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+fn request(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
     let request: wire::Request = wire::object(wire.request).unwrap_or_default();
-    if wire::word(request.subtype) != "can_use_tool" {
-        let what = format!("control_request/{}", head(wire::word(request.subtype), 64));
-        return Ok(raw(&what, line, false));
-    }
+    let what = wire::word(request.subtype);
     let request_id = wire::string(wire.request_id)?;
-    if request_id.raw().len() > bounded::NAME {
-        // A reply would have to repeat it.
-        return Ok(raw("control_request/can_use_tool", line, false));
+    // A reply would have to repeat the id.
+    match what {
+        "can_use_tool" if request_id.raw().len() <= bounded::NAME => permission(line, &request, request_id),
+        "elicitation" if request_id.raw().len() <= bounded::NAME => elicitation(line, &request, request_id),
+        _ => Ok(raw(&format!("control_request/{}", head(what, 64)), line, false)),
     }
+}
+
+fn elicitation(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untrusted) -> Result<Vec<StreamItem>> {
+    // A shortened form is none: a field that is not shown must not be answered.
+    let whole = |raw: wire::Raw<'_>| raw.filter(|json| line.dropped_in(json.get()) == 0).and_then(|json| bounded::exact(Some(json)));
+    let url = if wire::word(request.mode) == "url" { Some(wire::string(request.url)?) } else { None };
+    Ok(vec![StreamItem::Elicitation(Box::new(Elicitation {
+        request_id,
+        server: bounded::name(request.mcp_server_name)?,
+        message: wire::string(request.message)?,
+        url,
+        schema: whole(request.requested_schema).unwrap_or(Value::Null),
+        order: whole(request.property_order).unwrap_or(Value::Null),
+    }))])
+}
+
+fn permission(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untrusted) -> Result<Vec<StreamItem>> {
     // A shortened input must not pass for the whole one.
     let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
     let input = bounded::exact(whole);

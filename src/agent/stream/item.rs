@@ -39,9 +39,11 @@ pub enum StreamItem {
     },
     /// The agent asks for a permission, and waits until the request is answered.
     Permission(PermissionRequest),
-    /// The agent withdrew a permission request.
-    PermissionCancelled {
-        /// The [`PermissionRequest::request_id`].
+    /// A server of the agent asks its user, and waits until the request is answered.
+    Elicitation(Box<Elicitation>),
+    /// The agent withdrew a request.
+    RequestCancelled {
+        /// The [`PermissionRequest::request_id`] or [`Elicitation::request_id`].
         request_id: Untrusted,
     },
     /// The reply to a control request that askbox sent.
@@ -105,4 +107,21 @@ pub struct PermissionRequest {
     pub description: Untrusted,
     /// Whether only a person can answer it, as with `AskUserQuestion`.
     pub requires_user_interaction: bool,
+}
+
+/// An MCP server of the agent asks its user: with a form, or to open an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elicitation {
+    /// The id that the answer must carry.
+    pub request_id: Untrusted,
+    /// The server's name in the agent's configuration.
+    pub server: Untrusted,
+    /// The server's words.
+    pub message: Untrusted,
+    /// The address, if the user is to open one; then there is no form.
+    pub url: Option<Untrusted>,
+    /// The form's schema; null if it is missing, larger than 256 KiB, or shortened.
+    pub schema: Value,
+    /// The names of the form's fields in the server's order; empty if it gave none.
+    pub order: Value,
 }

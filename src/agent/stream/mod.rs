@@ -25,7 +25,7 @@ mod verdict;
 mod wire;
 
 pub use interpreter::Interpreter;
-pub use item::{Generating, PermissionRequest, ReceiptState, StreamItem};
+pub use item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 
 #[cfg(test)]

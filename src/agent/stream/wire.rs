@@ -99,6 +99,12 @@ pub(super) struct Request<'a> {
     pub(super) tool_use_id: Raw<'a>,
     pub(super) description: Raw<'a>,
     pub(super) requires_user_interaction: Raw<'a>,
+    pub(super) mcp_server_name: Raw<'a>,
+    pub(super) message: Raw<'a>,
+    pub(super) mode: Raw<'a>,
+    pub(super) url: Raw<'a>,
+    pub(super) requested_schema: Raw<'a>,
+    pub(super) property_order: Raw<'a>,
 }
 
 #[derive(Deserialize, Default)]

@@ -32,7 +32,7 @@ fn a_permission_request_with_a_shortened_input_says_that_it_is_not_complete() {
 #[test]
 fn an_interrupt_during_a_permission_request_withdraws_it() {
     let all = read(stream!("permissions/permission_cancelled"));
-    assert!(all.iter().any(|s| matches!(s, StreamItem::PermissionCancelled { .. })));
+    assert!(all.iter().any(|s| matches!(s, StreamItem::RequestCancelled { .. })));
     assert!(all.iter().any(|s| matches!(s, StreamItem::ControlReply { request_id, ok: true, .. } if request_id == "int1")));
     assert!(all.iter().any(|s| matches!(s, StreamItem::Receipt { state: ReceiptState::Cancelled, .. })));
     let tools = Verdict::Interrupted { during: Interruption::Tools, is_error: true };

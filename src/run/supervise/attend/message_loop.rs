@@ -49,8 +49,9 @@ impl Attendance<'_, '_> {
             {
                 self.stop_at_time_limit(limit);
             }
+            let next_look = self.look_after_elicitations(now);
             let working = self.is_working().then(|| self.deadlines.next());
-            let next = [self.next_rung(), drained, working].into_iter().flatten().min();
+            let next = [self.next_rung(), drained, working, next_look].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -72,6 +73,7 @@ impl Attendance<'_, '_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.end_elicitations();
         exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
     }
 

@@ -7,6 +7,8 @@
 //! | `attendance` | what the thread knows of the run |
 //! | `open_calls` | the tool calls in flight |
 //! | `stream_items` | what happens for each item of the agent's output |
+//! | `elicitations` | what MCP servers of the agent ask, held until the answer comes |
+//! | `elicited_form` | a server's form as a question, and an answer as the form's content |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
 //! | `conclusion` | how the attempt ended |
@@ -14,6 +16,8 @@
 mod attendance;
 pub(crate) mod conclusion;
 mod deadlines;
+mod elicitations;
+mod elicited_form;
 pub(crate) mod message_loop;
 mod open_calls;
 mod stopping;

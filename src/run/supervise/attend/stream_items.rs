@@ -42,7 +42,9 @@ impl Attendance<'_, '_> {
             StreamItem::Permission(request) => self.refuse(&request),
             StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
             StreamItem::ControlReply { request_id, response, .. } if request_id == role_check::QUESTION => self.role_answered(&response),
-            StreamItem::Receipt { .. } | StreamItem::PermissionCancelled { .. } | StreamItem::ControlReply { .. } => {}
+            StreamItem::Elicitation(elicitation) => self.elicited(*elicitation),
+            StreamItem::RequestCancelled { request_id } => self.elicitation_cancelled(&request_id),
+            StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
         }
     }
 
@@ -164,7 +166,7 @@ impl Attendance<'_, '_> {
     }
 
     /// Records a question that the agent has posted.
-    fn look_for_question(&mut self) {
+    pub(super) fn look_for_question(&mut self) {
         let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
         let Ok(round) = round::of_pending(self.mailbox, &document.typed) else { return };
         let id = round.question.to_string();
