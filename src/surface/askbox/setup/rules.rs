@@ -1,8 +1,8 @@
 //! Rules in `permissions.allow` of a settings.json, as text: everything else in the file stays as it was, to the byte.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
-use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 /// A text to be put in at a place.
@@ -12,12 +12,12 @@ pub(super) struct Insertion {
     pub(super) text: String,
 }
 
-type Object<'a> = IndexMap<Cow<'a, str>, &'a RawValue>;
+type Object<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
 
 /// The fields of an object as they stand in the text; `None` if it is no object.
 fn object(text: &str) -> Option<Object<'_>> {
     #[derive(serde::Deserialize)]
-    struct Fields<'a>(#[serde(borrow)] IndexMap<Key<'a>, &'a RawValue>);
+    struct Fields<'a>(#[serde(borrow)] HashMap<Key<'a>, &'a RawValue>);
     #[derive(serde::Deserialize, PartialEq, Eq, Hash)]
     struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
     let Fields(fields) = serde_json::from_str(text).ok()?;
