@@ -106,3 +106,21 @@ fn a_prompt_of_the_operators_own_is_checked_when_it_is_read() {
     world.configure("[relaunch]\nprompt = 'Answer: {answer}. Reply as {\"done\": true}.'\n");
     assert_eq!(world.sh("relaunch prompt w"), "Answer: User chose: yes. Reply as {\"done\": true}.");
 }
+
+#[test]
+fn a_run_of_an_agent_allows_no_tool_call() {
+    let world = World::new();
+    let question = json!({
+        "workflow_id": "w", "question": "May the agent call Bash?", "type": "choice", "free_text": false,
+        "options": {"once": "exactly this call", "workflow": "whenever"},
+        "approval": {"tool": "Bash", "sha256": "a".repeat(64)},
+    });
+    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
+    world.sh("ask-post --file q.json");
+    let run = "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1";
+    let ran = world.shell(&format!("{run} ask-answer w once"));
+    assert_eq!(ran.code(), 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("an agent's run answers no such question"), "{}", ran.stderr);
+    assert_eq!(world.shell(&format!("echo once | {run} ask-answer w -")).code(), 4);
+    world.sh("ask-answer w once");
+}

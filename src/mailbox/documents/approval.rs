@@ -1,21 +1,16 @@
-//! The field `approval` of a question that asks a person to allow one tool call, and the rules of such a question: it has exactly two
-//! options, and nothing but a person's choice answers it.
+//! The field `approval` of a question that asks a person to allow one tool call, and its two options. The rules of such a question are in
+//! `check_approval`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::mailbox::documents::options::{Choice, Options};
-use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 
 /// The option that allows the call once.
 pub const ONCE: &str = "once";
 /// The option that allows the call whenever its workflow makes it.
 pub const WORKFLOW: &str = "workflow";
-
-/// The longest name of a tool, in bytes.
-const LONGEST_NAME: usize = 256;
 
 /// The SHA-256 of a tool call: its tool, its folder and its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +25,8 @@ impl CallHash {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    fn is_valid(&self) -> bool {
+    /// Whether it has the form of such a hash.
+    pub(super) fn is_valid(&self) -> bool {
         self.0.len() == 64 && self.0.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
     }
 }
@@ -59,69 +55,4 @@ pub fn options() -> Options {
         choice(ONCE, "allow exactly this call, one time"),
         choice(WORKFLOW, "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"),
     ])
-}
-
-/// Checks the rules of a question with an approval. Silence, an event and words of one's own approve nothing.
-pub(super) fn check(question: &Question) -> Result<()> {
-    let Some(approval) = &question.approval else { return Ok(()) };
-    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
-    if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
-        return wrong("approval", "has a tool or a sha256 that cannot be right");
-    }
-    let keys: Vec<_> = question.options.0.iter().map(|choice| choice.key.as_str()).collect();
-    if question.is_batch() || question.kind != Some(Kind::Choice) || keys != [ONCE, WORKFLOW] || question.free_text != Some(false) {
-        return wrong("approval", "stands in a question that is no choice between `once` and `workflow` alone");
-    }
-    if question.default.is_some() || question.until.is_some() || question.on_expiry == Some(OnExpiry::Default) {
-        return wrong("approval", "stands beside a default or an event, but only a person approves");
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mailbox::documents::answer::{Answer, AnswerValue};
-    use crate::mailbox::documents::check_answer::{self, Given};
-
-    fn asked() -> Question {
-        let mut question = Question::new("w".parse().unwrap(), "?");
-        question.kind = Some(Kind::Choice);
-        question.options = options();
-        question.free_text = Some(false);
-        question.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
-        question
-    }
-
-    #[test]
-    fn a_question_that_silence_or_an_event_could_answer_is_no_approval() {
-        assert!(check(&asked()).is_ok());
-        let cases: [fn(&mut Question); 6] = [
-            |q| q.default = Some(AnswerValue::Text("once".into())),
-            |q| q.on_expiry = Some(OnExpiry::Default),
-            |q| q.free_text = None,
-            |q| q.kind = None,
-            |q| q.options.0.truncate(1),
-            |q| q.approval.as_mut().unwrap().sha256 = CallHash("x".into()),
-        ];
-        for change in cases {
-            let mut question = asked();
-            change(&mut question);
-            assert!(check(&question).is_err(), "{question:?}");
-        }
-    }
-
-    #[test]
-    fn only_the_very_words_once_and_workflow_approve() {
-        let reply =
-            |words: &str, given| check_answer::check(&asked(), Answer::value(AnswerValue::Text(words.into()), "ann", "hand"), given);
-        for given in [Given::ByPerson, Given::InOwnWords] {
-            assert!(reply("once", given).is_ok() && reply("workflow", given).is_ok());
-            for words in ["yes", "Once", " once", "ok, once", "o", "1", "allow exactly this call, one time", "true"] {
-                assert!(reply(words, given).is_err(), "{words}");
-            }
-        }
-        let list = Answer::value(AnswerValue::List(vec!["once".into()]), "ann", "hand");
-        assert!(check_answer::check(&asked(), list, Given::InOwnWords).is_err());
-    }
 }

@@ -1,8 +1,8 @@
 //! What a question must say before it is posted. Errors name the field and say how to correct it.
 
 use crate::error::{Error, Result};
-use crate::mailbox::documents::approval;
 use crate::mailbox::documents::check_answer::{self, Given};
+use crate::mailbox::documents::check_approval;
 use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 use crate::mailbox::documents::tool_call::ToolCall;
 
@@ -60,7 +60,7 @@ pub fn check(question: &Question) -> Result<()> {
         ));
     }
     question.tool_call.iter().try_for_each(ToolCall::check)?;
-    approval::check(question)?;
+    check_approval::check(question)?;
     if let Some(default) = &question.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
     } else if question.on_expiry == Some(OnExpiry::Default) {

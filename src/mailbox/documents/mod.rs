@@ -9,6 +9,7 @@
 //! | [`until`] | its field `until`: an event that answers it |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
 //! | [`approval`] | its field `approval`: the tool call that a person may allow |
+//! | `check_approval` | the rules of a question with that field |
 //! | [`tool_call`] | its field `tool_call`: the suspended call of a tool that waits for the answer |
 //! | [`check_question`], [`check_answer`] | what makes a question valid, and which answers fit it |
 //! | [`check_draft`] | what a poster refuses although a reader takes it |
@@ -23,6 +24,7 @@ pub mod approval;
 pub mod asked_in;
 pub mod awaited;
 pub mod check_answer;
+mod check_approval;
 pub mod check_draft;
 pub mod check_question;
 pub mod checkpoint;

@@ -41,8 +41,20 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     }
 }
 
+/// A run cannot allow its own tool calls, nor those of other runs.
+fn only_a_person_approves(question: &Question) -> Result<()> {
+    if question.approval.is_none() || program::env("ASKBOX_RUN").is_none() {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        format!("{} asks whether a tool call may be made, and an agent's run answers no such question", question.workflow_id),
+        "leave it to a person: end your turn",
+    ))
+}
+
 /// Reads the value from the words of the command line.
 pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
+    only_a_person_approves(question)?;
     if words.is_empty() {
         return Err(Error::usage("no answer is given", how_to_answer(question)));
     }
@@ -114,6 +126,7 @@ pub fn how_to_answer(question: &Question) -> String {
 
 /// Reads an answer from JSON: a plain value, or a result of AskUserQuestion.
 pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> Result<Answer> {
+    only_a_person_approves(question)?;
     let bad =
         |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
     let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is not valid UTF-8 (byte {})", e.valid_up_to())))?;
