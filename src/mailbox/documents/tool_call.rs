@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 /// Claude Code's tool that asks the user.
 pub const ASK_USER_QUESTION: &str = "AskUserQuestion";
 
+/// The names of the tool `ask_user` of `askbox mcp`: of a server called `askbox`, and of the plugin's.
+pub const ASK_USER: [&str; 2] = ["mcp__askbox__ask_user", "mcp__plugin_askbox_askbox__ask_user"];
+
 /// The longest name and id of a call, in bytes.
 const LONGEST: usize = 256;
 

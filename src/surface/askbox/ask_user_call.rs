@@ -11,6 +11,9 @@ const FIELDS: [&str; 6] = ["question", "options", "type", "questions", "context"
 /// All arguments, for messages.
 const ARGUMENTS: &str = "question, options, type, questions, context, free_text, workflow_id";
 
+/// The argument that `askbox hook` adds to a call whose question is answered.
+pub(super) const QUESTION_ID: &str = "question_id";
+
 /// The workflow that the call names.
 pub(super) fn named_workflow(arguments: &Map<String, Value>) -> Result<Option<WorkflowId>> {
     match arguments.get("workflow_id") {
@@ -25,7 +28,7 @@ pub(super) fn question(arguments: &Map<String, Value>, workflow: &WorkflowId) ->
     let mut document = Map::new();
     for (name, value) in arguments {
         match name.as_str() {
-            "workflow_id" => {}
+            "workflow_id" | QUESTION_ID => {}
             name if FIELDS.contains(&name) => drop(document.insert(name.to_owned(), value.clone())),
             name => {
                 let name = crate::text::excerpt(name, 40);

@@ -1,7 +1,6 @@
 //! `askbox`.
 
 pub mod agents;
-#[cfg(feature = "mcp")]
 mod ask_user_call;
 pub mod claude_md;
 pub mod count;

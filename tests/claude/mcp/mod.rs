@@ -1,6 +1,7 @@
 //! The real `claude` with `askbox mcp` as its server.
 
 mod headless;
+mod in_runs;
 mod interactive;
 
 use serde_json::{Value, json};

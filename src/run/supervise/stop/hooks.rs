@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::Approvals;
 use crate::mailbox::documents::approval::Approval;
-use crate::mailbox::documents::tool_call::ASK_USER_QUESTION;
+use crate::mailbox::documents::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use crate::run::supervise::stop::stop_request;
 use crate::text::shell_quote;
 
@@ -56,7 +56,7 @@ impl Held<'_> {
     /// fails with a status other than 2.
     fn hook(&self) -> Value {
         let rules = [("--ask", &self.approvals.ask), ("--refuse", &self.approvals.refuse)];
-        let mut tools = vec![ASK_USER_QUESTION.to_owned()];
+        let mut tools: Vec<_> = ASK_USER.into_iter().chain([ASK_USER_QUESTION]).map(str::to_owned).collect();
         let mut command = format!("{} hook", shell_quote(&self.askbox.display().to_string()));
         for (option, rule) in rules.into_iter().flat_map(|(option, rules)| rules.iter().map(move |rule| (option, rule))) {
             tools.push(rule.tools());
@@ -100,13 +100,19 @@ mod tests {
         let config: crate::config::Config =
             serde_json::from_value(json!({"approvals": {"ask": ["Bash(git push:*)", "mcp__db"], "refuse": ["Bash(it's)"]}})).unwrap();
         let hook = |waiting| Held { askbox: Path::new("/a b/askbox"), approvals: &config.approvals, waiting }.hook();
-        assert_eq!(hook(None)["matcher"], "^(AskUserQuestion|Bash|mcp__db(__.*)?)$");
+        assert_eq!(
+            hook(None)["matcher"],
+            "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
+        );
         let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();
         assert!(
             command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),
             "{command}"
         );
         let waiting = Approval { tool: "a(b".into(), sha256: crate::mailbox::documents::approval::CallHash::of_bytes(&[0; 32]) };
-        assert_eq!(hook(Some(&waiting))["matcher"], "^(AskUserQuestion|Bash|a.b|mcp__db(__.*)?)$");
+        assert_eq!(
+            hook(Some(&waiting))["matcher"],
+            "^(AskUserQuestion|Bash|a.b|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
+        );
     }
 }

@@ -26,10 +26,11 @@ use std::time::Duration;
 use crate::config::ToolRule;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::mailbox::documents::tool_call::ASK_USER_QUESTION;
+use crate::mailbox::documents::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use crate::run::attempt::record::Run;
 use crate::run::supervise::stop::hooks::HOOK_SECONDS;
 use crate::surface::args::askbox_args::Hook;
+use crate::surface::askbox::ask_user_call;
 use crate::surface::program;
 use crate::thread;
 use event::{Decision, Event, PreToolUse};
@@ -87,7 +88,10 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
     let named = rules.ask.iter().find(names);
     let decision = in_run(event).and_then(|found| {
         let Some((mailbox, run)) = found else { return Ok(None) };
-        if event.tool_name == ASK_USER_QUESTION {
+        if ASK_USER.contains(&event.tool_name.as_str()) && asks_for_itself(&run, event)? {
+            return Ok(None);
+        }
+        if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
             return take_question::decide(&mailbox, &run, event).map(Some);
         }
         take_approval::decide(&mailbox, &run, event, named.is_some())
@@ -99,6 +103,13 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
         (Ok(decision), _) => decision,
         (Err(e), _) => Some(refusal(&e)),
     }
+}
+
+/// Whether a subagent asks with `ask_user` for a workflow of its own. Its call is not deferred, and goes on to the server, which waits for a
+/// while.
+fn asks_for_itself(run: &Run, event: &PreToolUse) -> Result<bool> {
+    let named = ask_user_call::named_workflow(&event.tool_input)?;
+    Ok(event.agent_id.is_some() && named.is_some_and(|named| named != run.workflow_id))
 }
 
 /// The run of askbox in which the call is made, if there is one.

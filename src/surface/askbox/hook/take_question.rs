@@ -1,12 +1,14 @@
-//! The way of a call of AskUserQuestion: it is posted as a question and deferred; made again in a later run, it gets the answer.
+//! The way of a call of AskUserQuestion, or of `ask_user` of `askbox mcp`: it is posted as a question and deferred; made again in a later run, it gets the answer.
 
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::mailbox::documents::answer::Outcome;
 use crate::mailbox::documents::asked_in::AskedIn;
+use crate::mailbox::documents::tool_call::ASK_USER;
 use crate::mailbox::{Folder, Mailbox, Question, asked_within, read_question};
 use crate::run::attempt::record::{self, Run};
 use crate::run::attempt::suspended_call;
+use crate::surface::askbox::ask_user_call;
 use crate::surface::askbox::hook::ask_user_question;
 use crate::surface::askbox::hook::event::{Decision, PreToolUse};
 use crate::surface::askbox::hook::post_call;
@@ -23,6 +25,13 @@ pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse
 /// What is to become of a call in this run.
 pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result<Decision> {
     // A subagent whose call is deferred ends at once, without a word (measured on Claude Code 2.1.330).
+    if event.agent_id.is_some() && is_ask_user(event) {
+        return Ok(Decision::Deny(format!(
+            "Subagents ask with a workflow_id of their own, such as {}-sub: save your state with save_checkpoint, call ask_user with that workflow_id, and end your \
+             turn with the line QUESTION_POSTED:ID that it gives you.",
+            run.workflow_id
+        )));
+    }
     if event.agent_id.is_some() {
         return Ok(Decision::Deny(format!(
             "Subagents ask with ask-post: save your state with `checkpoint save ID`, ask with `ask-post -w ID \"QUESTION\" -o KEY=DESCRIPTION`, \
@@ -37,6 +46,10 @@ pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result
         return Ok(decision);
     }
     post(mailbox, run, event)
+}
+
+fn is_ask_user(event: &PreToolUse) -> bool {
+    ASK_USER.contains(&event.tool_name.as_str())
 }
 
 /// The answer that this run brings, if it is one to this call.
@@ -64,6 +77,13 @@ fn answer_of_earlier_round(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> 
 /// The decision that a question's answer means; `None` if it has none.
 fn answered(question: &Question, event: &PreToolUse) -> Option<Decision> {
     let answer = question.answer.as_ref()?;
+    if is_ask_user(event) {
+        // The tool itself says what became of this question, in the same words as ever.
+        let mut input = event.tool_input.clone();
+        input.insert("workflow_id".into(), question.workflow_id.as_str().into());
+        input.insert(ask_user_call::QUESTION_ID.into(), question.question_id?.to_string().into());
+        return Some(Decision::Allow(input));
+    }
     if let Some(asked) = answer.counter_question() {
         return Some(Decision::Deny(format!(
             "The user asks back before they decide: {asked}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it."
@@ -84,6 +104,10 @@ fn answered(question: &Question, event: &PreToolUse) -> Option<Decision> {
 
 /// Posts the question.
 fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result<Decision> {
-    let document = ask_user_question::question(&run.workflow_id, &event.tool_input)?;
+    let document = if is_ask_user(event) {
+        ask_user_call::question(&event.tool_input, &run.workflow_id)?
+    } else {
+        ask_user_question::question(&run.workflow_id, &event.tool_input)?
+    };
     post_call::post(mailbox, run, event, document, "Ask this once that answer is there; up to four questions fit into one call.")
 }

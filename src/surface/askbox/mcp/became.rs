@@ -7,6 +7,7 @@ use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline, plan};
 use crate::run::prompt::answer_text;
+use crate::surface::program;
 use crate::{text, time};
 
 /// How often a round is looked for that moves from folder to folder meanwhile.
@@ -102,7 +103,9 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
     }
     let unknown = || plan::unplanned(asked, Claimant::Inline);
     let answer = told(mailbox, question, run.unwrap_or(&unknown()))?;
-    match run.map(|run| run.claimant) {
+    // The agent of this run is the one that was started with the answer.
+    let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);
+    match run.map(|run| run.claimant).filter(|_| !is_this_run) {
         Some(Claimant::Supervisor) => Ok(format!(
             "An agent was started with this answer and does the work: do not do it a second time (run_status tells how it goes). For your information:\n{answer}"
         )),

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::surface::askbox::ask_user_call;
 use crate::surface::askbox::mcp::ask_user::{self, Reply};
 use crate::surface::askbox::mcp::desk::Desk;
 use crate::surface::askbox::mcp::receipts::Receipts;
@@ -134,6 +135,11 @@ fn caller(context: &RequestContext<RoleServer>) -> String {
 }
 
 fn call(desk: &Desk, tool: &str, arguments: &Map<String, Value>, caller: String, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    if let (tools::ASK_USER, Some(Value::String(question))) = (tool, arguments.get(ask_user_call::QUESTION_ID)) {
+        let workflow =
+            ask_user_call::named_workflow(arguments)?.ok_or_else(|| Error::invalid("workflow_id", "is missing", "name the workflow"))?;
+        return ask_user::check(desk, &workflow, Some(question.parse()?));
+    }
     if tool == tools::ASK_USER {
         return ask_user::ask(desk, arguments, is_given_up);
     }
