@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_too_long_to_be_shown_is_refused() {
+    fn a_call_whose_words_are_too_long_to_be_shown_is_no_question() {
         assert!(asked("Bash", serde_json::json!({"command": "x".repeat(LONGEST_SHOWN)})).is_err());
         assert!(asked("Write", serde_json::json!({"content": "\u{200b}".repeat(LONGEST_SHOWN / 6)})).is_err());
     }
