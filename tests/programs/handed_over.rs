@@ -34,7 +34,7 @@ fn a_workflow_whose_asker_waited_for_the_answer_is_handed_over_too() {
         waiting.join().expect("it ends")
     });
     assert_eq!(out.stdout, "yes\n");
-    resumed_at_once(&world, "its asker waited for the answer");
+    resumed_at_once(&world, "its asker took the answer itself");
 }
 
 #[test]

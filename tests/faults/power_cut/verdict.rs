@@ -155,7 +155,9 @@ pub fn in_the_end(world: &World, histories: &[History], cut: u64) -> Faults {
 /// Why something is left in an open folder.
 fn why(world: &World, name: &str) -> String {
     let workflow = name.split(['/', '.']).nth(1).unwrap_or_default();
-    format!("{name}: {}\n", world.run("relaunch", &["status", "--json", workflow]).words())
+    let content = std::fs::read(world.in_mailbox(name)).unwrap_or_default();
+    let content = if name.starts_with("quarantine/") { String::from_utf8_lossy(&content).into_owned() } else { String::new() };
+    format!("{name}: {}{content}\n", world.run("relaunch", &["status", "--json", workflow]).words())
 }
 
 /// What is wrong with how one round ended. `now` is what was acknowledged, `after` what the interrupted command would have made of it.
