@@ -47,3 +47,21 @@ fn another_answer_under_the_id_of_a_delivered_round_goes_to_quarantine_and_is_no
     assert_eq!(fs::read_dir(world.path("m/quarantine")).unwrap().count(), 2, "the file and its reason");
     assert!(world.sh("relaunch prompt w").contains("Second?"));
 }
+
+#[test]
+fn a_withdrawn_question_is_removed_and_not_put_into_quarantine() {
+    let world = World::at_home();
+    world.ok("ask-post", &["-w", "w", "Go on?"]);
+    world.ok("ask-answer", &["cancel", "w"]);
+    let closed = world.only("closed", "w.").expect("it is closed");
+    // Its name in pending/ was not yet gone from the disk.
+    fs::copy(&closed, world.in_mailbox("pending/w.json")).expect("a copy");
+    let out = world.run("ask-answer", &["w", "yes"]);
+    assert_eq!(out.code(), 4, "{}", out.words());
+    assert_eq!((world.names("pending"), world.names("quarantine")), (vec![], vec![]));
+    // Another document in its place is kept.
+    let other = fs::read_to_string(&closed).expect("it is read").replace("Go on?", "Go far?");
+    fs::write(world.in_mailbox("pending/w.json"), other).expect("a file");
+    assert_eq!(world.run("ask-answer", &["w", "yes"]).code(), 4);
+    assert_eq!((world.names("pending"), world.names("quarantine").len()), (vec![], 2));
+}

@@ -106,13 +106,18 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
         disk::sync_names_up_to(&mailbox.runs_of_workflow(&round.workflow), &mailbox.folder(Folder::Runs))?;
     }
     let path = round::path(mailbox, from, round);
-    let closing = read_question::document(&path)?.typed.closed;
-    if disk::rename(&path, &mailbox.round(Folder::Closed, round))? == Placed::NameExists {
-        // The round was closed before, so another program put this copy here.
+    let document = read_question::document(&path)?.typed;
+    let closed = mailbox.round(Folder::Closed, round);
+    if disk::rename(&path, &closed)? == Placed::NameExists {
+        // A power cut can bring the old name back beside the new one.
+        if read_question::document(&closed).is_ok_and(|there| there.typed == document) {
+            return disk::untouch(&path);
+        }
+        // Another program put this copy here.
         quarantine(mailbox, &path, round.workflow.file_name(), "its round is closed already")?;
         return Ok(());
     }
-    if let Some(closing) = closing {
+    if let Some(closing) = document.closed {
         record(mailbox, round, closing);
     }
     Ok(())
