@@ -30,3 +30,21 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
         Err(e) => Err(e),
     }
 }
+
+/// Takes the question of this round back, and never a newer one of its workflow.
+///
+/// # Errors
+/// [`Error::Conflict`] if the question of this round is no longer pending.
+pub fn withdraw_round(mailbox: &Mailbox, round: &RoundId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let lock = mailbox.lock(&round.workflow)?;
+    match settle::settled_pending(mailbox, &lock) {
+        Ok(document) if round::of_pending(mailbox, &document.typed)? == *round => {
+            close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why))
+        }
+        Err(e) if !e.is_missing_file() => Err(e),
+        _ => {
+            let problem = format!("round {} of {} is no longer pending", round.question, round.workflow);
+            Err(Error::conflict(problem, format!("see it with: ask-answer show {}", round.workflow)))
+        }
+    }
+}

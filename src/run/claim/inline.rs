@@ -63,8 +63,8 @@ impl Waiter {
     /// round ended otherwise. May be called again: the lock is held until the waiter is dropped.
     pub fn wait(&self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
-        // Without file events the folder is polled.
-        let mut folder_watch = FolderWatch::new(&mailbox.folder(Folder::Answered)).ok();
+        // Without file events the folder is polled. A single look needs none: to set them up and take them down costs milliseconds.
+        let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
         let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.until);
         let mut has_looked = false;
         loop {

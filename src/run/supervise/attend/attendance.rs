@@ -7,7 +7,7 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::attend::deadlines::Deadlines;
-use crate::run::supervise::attend::elicitations::Elicitations;
+use crate::run::supervise::attend::held_elicitations::Elicitations;
 use crate::run::supervise::attend::open_calls::OpenCalls;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ladder::Ladder;

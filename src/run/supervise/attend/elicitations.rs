@@ -6,7 +6,6 @@
 //! question. The workflow's lock decides between the two: an answer that was accepted before that is given to the server, and afterwards
 //! there is nothing to answer. If the supervisor is killed, its lock ends with it: the question stays, and its answer is an ordinary round.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::agent::claude;
@@ -17,9 +16,10 @@ use crate::mailbox::documents::answer::{Answer, Outcome};
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::transitions::withdraw;
 use crate::mailbox::{Folder, read_question};
-use crate::run::claim::inline::{self, Waiter};
+use crate::run::claim::inline;
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::elicited_form::Form;
+use crate::run::supervise::attend::held_elicitations::Held;
 use crate::untrusted::Untrusted;
 
 /// The most requests that wait at once. More are cancelled at once.
@@ -28,22 +28,6 @@ const MOST: usize = 16;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long an answer that was accepted in the last instant, but cannot be claimed, is waited for.
 const LAST_INSTANT: Duration = Duration::from_secs(30);
-
-/// The requests of servers: the one whose question is posted, and those behind it.
-#[derive(Default)]
-pub(super) struct Elicitations {
-    held: Option<Held>,
-    behind: VecDeque<Elicitation>,
-}
-
-/// A request whose question is posted.
-struct Held {
-    asked: Elicitation,
-    form: Form,
-    waiter: Waiter,
-    round: RoundId,
-    until: Instant,
-}
 
 /// What the server is told.
 enum Reply {
@@ -138,17 +122,15 @@ impl Attendance<'_, '_> {
             Ok(Some(_)) => {}
             Ok(None) if self.mailbox_has_ended(&held.round) => self.cancel(&held.asked, "its question ended without an answer"),
             Ok(None) if now < held.until => self.elicitations.held = Some(held),
-            Ok(None) => match withdraw::withdraw(
-                self.mailbox,
-                &self.run.workflow_id,
-                "askbox",
-                Some("nobody answered while the server waited".into()),
-            ) {
-                Ok(_) => self.cancel(&held.asked, "nobody answered in time"),
-                // The answer was accepted just now: the next look gives it.
-                Err(_) if now < held.until + LAST_INSTANT => self.elicitations.held = Some(held),
-                Err(e) => self.cancel(&held.asked, &format!("its question could not be taken back: {e}")),
-            },
+            Ok(None) => {
+                match withdraw::withdraw_round(self.mailbox, &held.round, "askbox", Some("nobody answered while the server waited".into()))
+                {
+                    Ok(_) => self.cancel(&held.asked, "nobody answered in time"),
+                    // The answer was accepted just now: the next look gives it.
+                    Err(_) if now < held.until + LAST_INSTANT => self.elicitations.held = Some(held),
+                    Err(e) => self.cancel(&held.asked, &format!("its question could not be taken back: {e}")),
+                }
+            }
             Err(e) => self.cancel(&held.asked, &format!("its answer could not be claimed: {e}")),
         }
     }
@@ -179,7 +161,7 @@ impl Attendance<'_, '_> {
 
     /// Withdraws the question. If it was answered just now, the answer is an ordinary round.
     fn take_back(&mut self, held: &Held, why: &str) {
-        if let Err(e) = withdraw::withdraw(self.mailbox, &held.round.workflow, "askbox", Some(why.into())) {
+        if let Err(e) = withdraw::withdraw_round(self.mailbox, &held.round, "askbox", Some(why.into())) {
             self.log.note(format!("the question of the MCP server `{}` was not taken back: {e}", held.asked.server.excerpt(60)));
         }
     }

@@ -8,6 +8,7 @@
 //! | `open_calls` | the tool calls in flight |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `elicitations` | what MCP servers of the agent ask, held until the answer comes |
+//! | `held_elicitations` | the requests of servers that wait |
 //! | `elicited_form` | a server's form as a question, and an answer as the form's content |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
@@ -18,6 +19,7 @@ pub(crate) mod conclusion;
 mod deadlines;
 mod elicitations;
 mod elicited_form;
+mod held_elicitations;
 pub(crate) mod message_loop;
 mod open_calls;
 mod stopping;

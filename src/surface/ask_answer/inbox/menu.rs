@@ -76,7 +76,7 @@ pub(super) fn choose(part: &Part) -> Result<Reply<AnswerValue>> {
             .with_formatter(&|choice| text::one_line(choice.value.value.as_deref().unwrap_or("…")))
             .with_help_message(HELP);
         match given(prompt.prompt_skippable())? {
-            // Who types `oth` looks for this line, and for nothing else.
+            // A person who types `oth` looks for this line: `oth` is no answer.
             Reply::Given(Item { value: None, label }) if is_begun(&label, &typed.borrow()) => return own_words(part, ""),
             Reply::Given(Item { value: None, .. }) => return own_words(part, typed.borrow().trim()),
             Reply::Given(Item { value: Some(key), label }) => {
