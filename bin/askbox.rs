@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use askbox::error::Result;
-use askbox::surface::args::askbox_args::{Askbox, Command};
-use askbox::surface::askbox::{agents, count, demo, doctor, gc, history_view, hook, init, setup, tree_view};
+use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
+use askbox::surface::askbox::{agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, notify_test, setup, tree_view};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -25,11 +25,16 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Tree(args) => tree_view::run(&args),
         Command::History(args) => history_view::run(&args),
+        Command::Inbox(args) => inbox::open(&args),
         Command::Gc(args) => gc::run(&args),
         Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Agents(args) => agents::run(&args),
+        Command::Complete { words } => complete::run(&words),
         Command::Count(args) => count::run(&args),
+        Command::Notify(args) => match args.command {
+            NotifyCommand::Test(args) => notify_test::run(&args),
+        },
         Command::Hook(args) => hook::run(&args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),

@@ -83,7 +83,7 @@ fn run(args: Args) -> Result<u8> {
         Command::Retry { id: None, .. } => run_now::retry_all(&open()?, json),
         Command::Retry { id: Some(workflow), .. } => of_known(&workflow, &|mailbox, id| run_now::retry(mailbox, id, json)),
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
-        Command::Pause { why } => hold_queue::hold(&common.open_or_create()?, why, json),
+        Command::Pause { why } => hold_queue::hold(&open()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),
         Command::Approve { list, .. } => approve::list(&open()?, optional_id(list.flatten())?.as_ref(), json),
         Command::Go => hold_queue::release(&open()?, json),

@@ -37,7 +37,7 @@
 //! - A process is alive if it holds its `flock`. A pid proves nothing.
 //!
 //! The rooms, from the top floor down; an arrow only points down:
-//! [`surface`] → [`watch`], [`gc`] → [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
+//! [`surface`] → [`watch`], [`gc`] → [`news`], [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
 //! [`text`], [`spelling`], [`untrusted`], [`error`](mod@error).
 //!
 //! # Limitations
@@ -67,6 +67,8 @@ pub mod config;
 pub mod gc;
 #[cfg(feature = "relaunch")]
 pub mod log;
+#[cfg(feature = "relaunch")]
+pub mod news;
 #[cfg(feature = "relaunch")]
 mod patient_stderr;
 #[cfg(feature = "relaunch")]

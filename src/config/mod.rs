@@ -4,7 +4,7 @@
 //! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
-//! - `relaunching`, `runners`, `approvals`, `limits`, `upkeep`: the sections.
+//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `upkeep`: the sections. `event`, `quiet_hours`: values of `notify`.
 //! - `tool_rule`, `shell_commands`: a rule that names tool calls; which commands a line of shell could run.
 //! - `settings`: all sections together, the list of keys, and their defaults.
 //! - `prompt_template`: the operator's own first message, checked when it is read.
@@ -12,10 +12,13 @@
 //! - `template`: the file that `askbox init` writes.
 
 mod approvals;
+mod event;
 mod limits;
 mod load;
+mod notify;
 mod parse;
 mod prompt_template;
+mod quiet_hours;
 mod relaunching;
 mod runners;
 mod section;
@@ -27,14 +30,17 @@ mod upkeep;
 mod values;
 
 pub use approvals::Approvals;
+pub use event::Event;
 pub use limits::{Chain, Limits};
 pub use load::{MAX_CONFIG, load, location};
+pub use notify::{COMMAND, Means, Notify, Target, targets, topic};
 pub use parse::{Loaded, parse};
 pub use prompt_template::PromptTemplate;
+pub use quiet_hours::QuietHours;
 pub use relaunching::{Mode, Relaunch};
 pub use runners::{Runner, Runners};
 pub use section::{Key, Section};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;
 pub use tool_rule::ToolRule;
-pub use upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics, Notify};
+pub use upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics};

@@ -61,7 +61,7 @@ impl Reader<'_> {
     /// Converts a value to JSON. Every key in it must be known.
     fn read(&mut self, at: &str, value: &Spanned<DeValue<'_>>) -> Result<Value> {
         let pattern = match at.split('.').collect::<Vec<_>>().as_slice() {
-            ["runner", _, rest] => format!("runner.*.{rest}"),
+            [section @ ("runner" | "target"), _, rest] => format!("{section}.*.{rest}"),
             _ => at.to_owned(),
         };
         if keys().any(|key| key.path == pattern) {
@@ -74,6 +74,7 @@ impl Reader<'_> {
         }
         let section = match at.split_once('.') {
             Some(("runner", name)) if !name.contains('.') && !spelling::is_typo(name, "default") => "runner.*",
+            Some(("target", name)) if !name.contains('.') => "target.*",
             _ => at,
         };
         if keys().any(|key| key.path.starts_with(&format!("{section}."))) {

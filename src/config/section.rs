@@ -3,7 +3,7 @@
 /// A key of the configuration file.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// The path, such as `limits.turns`. `*` stands for the name of a runner.
+    /// The path, such as `limits.turns`. `*` stands for the name of a runner or target.
     pub path: &'static str,
     lines: &'static [&'static str],
 }
@@ -23,7 +23,7 @@ impl Key {
 /// A section of the configuration file.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// The name, such as `limits`. `*` stands for the name of a runner.
+    /// The name, such as `limits`. `*` stands for the name of a runner or target.
     pub name: &'static str,
     /// The keys in the order of the documentation.
     pub keys: &'static [Key],

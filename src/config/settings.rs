@@ -1,13 +1,16 @@
 //! All sections of the configuration file together.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::approvals::Approvals;
 use crate::config::limits::{Chain, Limits};
+use crate::config::notify::{Notify, Target};
 use crate::config::relaunching::Relaunch;
 use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
-use crate::config::upkeep::{History, Log, Mcp, Metrics, Notify};
+use crate::config::upkeep::{History, Log, Mcp, Metrics};
 use crate::error::Result;
 
 /// Everything that can be configured. Every key is optional.
@@ -27,6 +30,8 @@ pub struct Config {
     pub chain: Chain,
     /// `[notify]`
     pub notify: Notify,
+    /// The sections `[target.NAME]` by name.
+    pub target: BTreeMap<String, Target>,
     /// `[history]`
     pub history: History,
     /// `[log]`
@@ -48,7 +53,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 11] = [
+pub const SECTIONS: [Section; 12] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -56,6 +61,7 @@ pub const SECTIONS: [Section; 11] = [
     Limits::SECTION,
     Chain::SECTION,
     Notify::SECTION,
+    Target::SECTION,
     History::SECTION,
     Log::SECTION,
     Metrics::SECTION,
@@ -74,8 +80,9 @@ pub fn default_of(key: &Key) -> String {
         let value = path.split('.').try_fold(defaults.ok()?, |value, name| value.get(name).cloned());
         value.map(|value| value.to_string())
     };
-    let found = match key.path.strip_prefix("runner.*.") {
-        Some(name) => text(toml::Value::try_from(Runner::default()), name),
+    let found = match key.path.split_once(".*.") {
+        Some(("target", name)) => text(toml::Value::try_from(Target::default()), name),
+        Some((_, name)) => text(toml::Value::try_from(Runner::default()), name),
         None => text(toml::Value::try_from(Config::default()), key.path),
     };
     found.unwrap_or_default()

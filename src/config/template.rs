@@ -10,7 +10,7 @@ pub fn template() -> String {
          # Durations are text such as \"90s\", \"15m\", \"2h\" or \"1h 30m\".\n",
     );
     for section in SECTIONS {
-        out.push_str(&format!("\n[{}]\n", section.name.replace('*', "claude")));
+        out.push_str(&format!("\n[{}]\n", section.name.replace("runner.*", "runner.claude").replace("target.*", "target.phone")));
         for (n, key) in section.keys.iter().enumerate() {
             if n > 0 {
                 out.push('\n');
@@ -42,6 +42,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::config::notify::Target;
     use crate::config::parse::{Loaded, parse};
     use crate::config::runners::Runner;
     use crate::config::settings::{Config, keys};
@@ -59,6 +60,7 @@ mod tests {
         assert_eq!(loaded.set.len(), keys().count());
         let claude = loaded.config.runner.named.remove("claude");
         assert_eq!(claude, Some(Runner::default()));
+        assert_eq!(loaded.config.target.remove("phone"), Some(Target::default()));
         assert_eq!(loaded.config, Config::default());
     }
 

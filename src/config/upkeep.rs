@@ -1,4 +1,4 @@
-//! `[notify]`, `[history]`, `[log]`, `[metrics]` and `[mcp]`: what the operator sees, and what is kept.
+//! `[history]`, `[log]`, `[metrics]` and `[mcp]`: what the operator sees, and what is kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,18 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::config::section::section;
 use crate::text;
 use crate::time::{self, Span};
-
-section! {
-    /// `[notify]`: how the user is told of questions.
-    "notify" Notify {
-        /// A program and its arguments, run for every event (`asked`, `reminder`, `overdue`; `several` where more come at once than can be
-        /// told one by one). It gets the event as its last argument and the question's document on standard input. `[]`: nothing is run.
-        /// Example: `["notify-askbox", "--desktop"]`.
-        command: Vec<String> = Vec::new(),
-        /// How long that program may run; more than zero. After that time it is killed, with its process group.
-        time_limit: Span = Span(Duration::from_secs(30)),
-    }
-}
 
 section! {
     /// `[history]`: what `askbox gc` keeps.

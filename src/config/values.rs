@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::config::notify;
 use crate::config::settings::Config;
 use crate::error::{Error, Result};
 
@@ -53,6 +54,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
             "write an absolute path such as /var/lib/node_exporter/askbox.prom",
         ));
     }
+    notify::check(&config.notify, &config.target)?;
     config.approvals.check()?;
     config.runner(None).map(drop)
 }

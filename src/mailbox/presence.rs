@@ -1,6 +1,7 @@
-//! Whether a watcher watches the mailbox: all watchers share one `flock`, which the system releases when a process ends.
+//! Whether a watcher watches the mailbox, and whether a person sits at an inbox: all watchers share one `flock`, all inboxes another one.
+//! The system releases them when a process ends.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use fs2::FileExt;
@@ -9,36 +10,50 @@ use crate::disk::{self, Lock};
 use crate::error::{IoContext, Result};
 use crate::mailbox::Mailbox;
 
-/// A watcher is present until this is dropped.
+/// A watcher, or a person, is present until this is dropped.
 #[derive(Debug)]
-#[must_use = "the watcher counts as gone when this is dropped"]
+#[must_use = "the watcher or person counts as gone when this is dropped"]
 pub struct Presence {
     _lock: Lock,
 }
 
-fn path(mailbox: &Mailbox) -> PathBuf {
-    mailbox.lock_file("watchers")
-}
-
 /// Announces a watcher.
 pub fn announce(mailbox: &Mailbox) -> Result<Presence> {
-    // Waits only while another process checks the lock, which takes microseconds.
-    Ok(Presence { _lock: Lock::acquire_shared(&path(mailbox))? })
+    hold(&mailbox.lock_file("watchers"))
+}
+
+/// Announces a person who sees new questions as they come.
+pub fn announce_person(mailbox: &Mailbox) -> Result<Presence> {
+    hold(&mailbox.lock_file("people"))
 }
 
 /// Whether a watcher is present. Changes nothing.
 pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
-    let path = path(mailbox);
+    is_held(&mailbox.lock_file("watchers"))
+}
+
+/// Whether a person is present, as far as that is known. Changes nothing.
+#[must_use]
+pub fn any_person(mailbox: &Mailbox) -> bool {
+    is_held(&mailbox.lock_file("people")).unwrap_or(false)
+}
+
+fn hold(path: &Path) -> Result<Presence> {
+    // Waits only while another process checks the lock, which takes microseconds.
+    Ok(Presence { _lock: Lock::acquire_shared(path)? })
+}
+
+fn is_held(path: &Path) -> Result<bool> {
     // Several tries: the lock may be held by another process that only checks it.
     for _ in 0..3 {
-        let file = match disk::open_to_read(&path) {
+        let file = match disk::open_to_read(path) {
             Err(e) if e.is_missing_file() => return Ok(false),
             other => other?,
         };
         match FileExt::try_lock_exclusive(&file) {
             Ok(()) => return Ok(false),
             Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => std::thread::sleep(Duration::from_millis(3)),
-            Err(e) => return Err(e).io("lock", &path),
+            Err(e) => return Err(e).io("lock", path),
         }
     }
     Ok(true)

@@ -18,10 +18,11 @@ impl Watcher<'_> {
         if self.scope.is_service() {
             self.complete_interrupted_posts();
         }
+        self.news.keep_at_work();
         self.gate.count_recent_failures();
         self.look_at_everything(true, false);
         self.launch();
-        self.mark_notified();
+        self.mark_noted();
         tracing::info!(event = "watching", "{}", self.mailbox.root().display());
         ready();
         if self.scope.is_service() {
@@ -35,8 +36,8 @@ impl Watcher<'_> {
                     // All messages that have come meanwhile are handled in one pass.
                     for message in std::iter::once(first).chain(messages.try_iter()) {
                         if self.handle(message).is_break() {
-                            // A question may have been told earlier in this pass.
-                            self.mark_notified();
+                            // A question may have been noted earlier in this pass.
+                            self.mark_noted();
                             return Ok(Left::Stopped);
                         }
                     }
@@ -58,8 +59,8 @@ impl Watcher<'_> {
                 self.look_at_everything(false, self.poll);
             }
             self.launch();
-            self.notifier.start_waiting();
-            self.mark_notified();
+            self.news.keep_at_work();
+            self.mark_noted();
             self.report();
         }
     }
@@ -67,7 +68,7 @@ impl Watcher<'_> {
     fn next_deadline(&self) -> Instant {
         let now = Instant::now();
         let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
-        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline()).chain(self.notifier.deadline());
+        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline()).chain(self.news.deadline());
         self.look_again_at.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 
@@ -75,7 +76,10 @@ impl Watcher<'_> {
         match message {
             WatchMessage::Stop => return ControlFlow::Break(()),
             WatchMessage::Hint(Hint::At(path)) => self.look_at(&path),
-            WatchMessage::Hint(Hint::Anywhere) => self.look_at_everything(false, true),
+            WatchMessage::Hint(Hint::Anywhere) => {
+                self.look_at_everything(false, true);
+                self.news.look_at_all();
+            }
             WatchMessage::RunEnded(round) => {
                 self.live.remove(&round);
                 // Two watchers may each have started a supervisor. If the other one owns the run, the run has not ended.
@@ -83,16 +87,17 @@ impl Watcher<'_> {
                     self.count_ended_run(&round);
                 }
                 self.recover(&round);
+                self.news.look(&round.workflow);
                 self.release_waiting_for(&round);
             }
             WatchMessage::Recovered(round, recovered) => {
                 self.recovering.remove(&round);
                 self.apply_recovery(&round, *recovered);
+                self.news.look(&round.workflow);
                 self.release_waiting_for(&round);
             }
             WatchMessage::AwaitedFile(hint) => self.look_for_files(&hint),
             WatchMessage::Looked(timer, there) => self.apply_look(*timer, there),
-            WatchMessage::NotifierEnded => self.notifier.ended(),
         }
         ControlFlow::Continue(())
     }

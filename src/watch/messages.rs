@@ -23,8 +23,6 @@ pub enum WatchMessage {
     AwaitedFile(Hint),
     /// Whether the file is there that the timer's question waits for.
     Looked(Box<Timer>, bool),
-    /// A run of the operator's notification program has ended.
-    NotifierEnded,
     /// Stop watching. Runs go on.
     Stop,
 }

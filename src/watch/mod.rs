@@ -21,7 +21,7 @@
 //! | `look` | what the watcher looks at: one path, everything, one tree, questions, due dates, parents |
 //! | `launch` | which run is started next, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | when no run, or only one, may be launched |
-//! | [`report`] | what people and programs are told: metrics, summary, status line, notifications |
+//! | [`report`] | what programs are told, and people who look: metrics, summary, status line |
 
 pub mod availability;
 pub mod breaker;

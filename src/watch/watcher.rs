@@ -13,15 +13,15 @@ use crate::id::{RoundId, WorkflowId};
 use crate::log;
 use crate::mailbox::timers::Timer;
 use crate::mailbox::{Mailbox, presence};
+use crate::news::courier::Courier;
 use crate::run::attempt::record::Run;
 use crate::watch::availability::{self, Identity};
 use crate::watch::breaker::gate::Gate;
 use crate::watch::launch::queue::Queue;
 use crate::watch::look::awaited_files::AwaitedFiles;
 use crate::watch::messages::{Options, WatchMessage};
-use crate::watch::report::last_notified::LastNotified;
+use crate::watch::report::last_seen::LastSeen;
 use crate::watch::report::metrics::Metrics;
-use crate::watch::report::notifier::Notifier;
 use crate::watch::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
 
 /// The longest time between two looks at everything.
@@ -84,15 +84,15 @@ pub struct Watcher<'a> {
     pub(super) look_again_at: HashMap<PathBuf, Instant>,
     /// Names in `pending/` that the start-up sweep has not read yet.
     pub(super) sweep: Vec<OsString>,
-    /// Questions that were read, by the hash of their file name. The user is notified of each question once.
+    /// Questions that were read, by the hash of their file name. Each is noted once.
     pub(super) known: HashMap<u64, KnownQuestion>,
     /// There are no file events, so every look around reads every file.
     pub(super) poll: bool,
     pub(super) next_look_around: Instant,
     pub(super) look_around_every: Duration,
 
-    pub(super) notifier: Notifier,
-    pub(super) last_notified: LastNotified,
+    pub(super) news: Courier,
+    pub(super) last_seen: LastSeen,
     pub(super) metrics: Metrics,
     /// The service manager's status line.
     pub(super) status_line: String,
@@ -113,7 +113,7 @@ impl<'a> Watcher<'a> {
         let presence = scope.is_service().then(|| presence::announce(&mailbox)).transpose()?;
         if !scope.is_service() {
             // The service tells people and other programs, nobody else does.
-            (config.notify, config.metrics) = Default::default();
+            config.metrics = crate::config::Metrics::default();
         }
         let usual = if scope.is_service() { LOOK_AROUND_EVERY } else { LOOK_FOR_SERVICE_EVERY };
         let look_around_every = options.poll.unwrap_or(usual);
@@ -121,8 +121,8 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             identity: availability::identity(mailbox.root()).ok_or_else(gone)?,
             gate: Gate::new(&mailbox, &config),
-            notifier: Notifier::new(&config.notify, &mailbox, sender.clone()),
-            last_notified: LastNotified::of(&mailbox),
+            news: if scope.is_service() { Courier::new(&mailbox, &config) } else { Courier::default() },
+            last_seen: LastSeen::of(&mailbox),
             metrics: Metrics::new(&config),
             mailbox,
             config,

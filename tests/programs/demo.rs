@@ -1,7 +1,7 @@
 //! `askbox demo` shows the whole job on a machine that has only askbox's programs.
 
 use crate::support::files::{copy_program, write_program};
-use crate::support::{Terminal, World, needs, program};
+use crate::support::{Terminal, World, needs, program, until};
 use std::path::{Path, PathBuf};
 
 /// The demo's temporary folders are made below the scene's own, so that leftovers show.
@@ -55,7 +55,7 @@ fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
             "\"event\":\"answered\"",
             "\"event\":\"claimed\"",
             "\"event\":\"delivered\"",
-            "$ askbox init",
+            "$ askbox setup",
         ],
     );
     assert_eq!(folders(&world), [] as [PathBuf; 0]);
@@ -106,28 +106,106 @@ fn at_a_terminal_the_user_chooses_and_the_agent_does_as_chosen() {
     needs!("tmux");
     let world = world();
     let terminal = demo(&world);
-    terminal.see("? Answer:");
-    terminal.press(&["Down", "Down", "Enter"]);
+    until_the_question(&terminal);
+    terminal.press(&["3", "Enter"]);
     terminal.see("guide.md is ready; the answer was: link");
+    terminal.see("Enter goes on");
+    terminal.press(&["Enter"]);
     terminal.see("left=0");
     assert_eq!(folders(&world), [] as [PathBuf; 0]);
 }
 
+/// Goes on to the demo's own question.
+#[track_caller]
+fn until_the_question(terminal: &Terminal) {
+    terminal.see("Enter goes on");
+    terminal.press(&["Enter"]);
+    until("two pauses", || (terminal.screen().matches("Enter goes on").count() == 2).then_some(()));
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+}
+
+/// No file of the demo and no process of it is left.
+#[track_caller]
+fn nothing_is_left(world: &World) {
+    let temporary = world.path("tmp");
+    until("the demo's files are gone", || folders(world).is_empty().then_some(()));
+    until("the demo's processes are gone", || {
+        let uses = |process: &Path| {
+            let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.join(name)).unwrap_or_default()).into_owned();
+            read("cmdline").contains("relaunch\0watch") && read("environ").contains(temporary.to_str().unwrap())
+        };
+        let left = std::fs::read_dir("/proc").unwrap().flatten().any(|process| uses(&process.path()));
+        (!left).then_some(())
+    });
+}
+
 #[test]
-fn a_demo_that_is_left_at_the_prompt_takes_its_watcher_along() {
+fn a_demo_that_is_left_at_a_pause_or_at_the_question_leaves_nothing_behind() {
+    needs!("tmux");
+    for (pause, key, status) in [(1, "q", 0), (1, "C-d", 0), (1, "C-c", 130), (2, "q", 0), (3, "Escape", 0)] {
+        let world = world();
+        let terminal = demo(&world);
+        terminal.see("Enter goes on");
+        match pause {
+            1 => {}
+            2 => {
+                terminal.press(&["Enter"]);
+                until("two pauses", || (terminal.screen().matches("Enter goes on").count() == 2).then_some(()));
+            }
+            _ => until_the_question(&terminal),
+        }
+        terminal.press(&[key]);
+        if key == "q" {
+            terminal.press(&["Enter"]);
+        }
+        let screen = terminal.see("left=");
+        assert!(screen.contains(&format!("left={status}")), "{key} at pause {pause}: {screen}");
+        assert!(!screen.contains("error:"), "{screen}");
+        nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn a_demo_that_is_stopped_goes_on_in_the_foreground() {
     needs!("tmux");
     let world = world();
-    let terminal = demo(&world);
-    terminal.see("? Answer:");
-    terminal.press(&["Escape"]);
-    terminal.see("What now?");
+    let temporary = format!("TMPDIR={}", world.path("tmp").display());
+    let terminal = Terminal::running(&world, (120, 200), &[&temporary, "PS1=$ "], &["sh"]);
+    terminal.see("$");
+    terminal.press(&["askbox demo; echo status=$?", "Enter"]);
+    terminal.see("Enter goes on");
+    terminal.press(&["C-z"]);
+    terminal.see("Stopped");
+    terminal.press(&["fg", "Enter"]);
+    until("the demo is back", || terminal.screen().contains("\naskbox demo\n").then_some(()));
     terminal.press(&["Enter"]);
-    terminal.see("left=1");
-    let root = folders(&world).remove(0);
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.path().join(name)).unwrap_or_default()).into_owned();
-        let watches_here = read("cmdline").contains("relaunch\0watch") && read("environ").contains(root.to_str().unwrap());
-        assert!(!watches_here, "{} is left", process.path().display());
+    terminal.see("2. A watcher waits");
+    until("two pauses", || (terminal.screen().matches("Enter goes on").count() == 2).then_some(()));
+    terminal.press(&["q", "Enter"]);
+    terminal.see("its files are removed");
+    nothing_is_left(&world);
+}
+
+#[test]
+fn a_demo_whose_terminal_is_closed_leaves_nothing_behind() {
+    needs!("tmux");
+    for stopped in [false, true] {
+        let world = world();
+        let temporary = format!("TMPDIR={}", world.path("tmp").display());
+        let terminal = Terminal::running(&world, (120, 200), &[&temporary, "PS1=$ "], &["sh"]);
+        terminal.see("$");
+        terminal.press(&["askbox demo", "Enter"]);
+        terminal.see("Enter goes on");
+        terminal.press(&["Enter"]);
+        until("two pauses", || (terminal.screen().matches("Enter goes on").count() == 2).then_some(()));
+        if stopped {
+            terminal.press(&["C-z"]);
+            terminal.see("Stopped");
+        }
+        assert_eq!(folders(&world).len(), 1);
+        drop(terminal);
+        nothing_is_left(&world);
     }
 }
 
@@ -136,13 +214,13 @@ fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
     needs!("tmux");
     let world = world();
     let terminal = demo(&world);
-    terminal.see("or type;");
+    until_the_question(&terminal);
     terminal.press(&["merg", "Enter"]);
-    terminal.see("open your editor");
-    terminal.press(&["Enter"]);
     terminal.see("What do you mean?");
     terminal.press(&["Enter"]);
     terminal.see("guide.md is ready; the answer was: merge");
+    terminal.see("Enter goes on");
+    terminal.press(&["Enter"]);
     terminal.see("left=0");
 }
 
@@ -153,8 +231,8 @@ fn a_demo_that_is_interrupted_while_its_agent_works_says_nothing_more_and_leaves
         let world = world();
         let terminal = demo(&world);
         if stage != "agent     " {
-            terminal.see("? Answer:");
-            terminal.press(&["Enter"]);
+            until_the_question(&terminal);
+            terminal.press(&["1", "Enter"]);
         }
         terminal.see(stage);
         terminal.press(&["C-c"]);

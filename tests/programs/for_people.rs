@@ -4,15 +4,17 @@ use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 #[test]
-fn a_dumb_terminal_gets_no_colours_and_another_one_does() {
+fn a_terminal_that_cannot_move_its_cursor_is_told_how_to_answer_without_the_inbox() {
     needs!("tmux");
-    for (term, colours) in [("TERM=screen", true), ("TERM=dumb", false)] {
-        let world = World::new();
-        world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both'");
-        let terminal = Terminal::running(&world, (100, 40), &[term], &["ask-answer"]);
-        terminal.see("quit]");
-        assert_eq!(terminal.with_colours().contains("\x1b["), colours, "{term}: {:?}", terminal.with_colours());
-    }
+    let world = World::new();
+    world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both'");
+    let terminal = Terminal::running(&world, (100, 40), &["TERM=dumb"], &["sh", "-c", "ask-answer; echo left=$?; read wait"]);
+    let screen = terminal.see("left=2");
+    assert!(
+        screen.contains("the inbox needs a terminal that can move its cursor (TERM=dumb)") && screen.contains("ask-answer list"),
+        "{screen}"
+    );
+    assert!(!terminal.with_colours().contains("\x1b["), "{:?}", terminal.with_colours());
 }
 
 #[test]
@@ -95,18 +97,18 @@ fn a_row_is_cut_to_the_terminals_width_and_whole_in_a_pipe() {
 }
 
 #[test]
-fn the_rows_and_options_of_the_inbox_fit_the_terminal_and_long_options_are_shown_whole_above() {
+fn the_rows_of_the_inbox_fit_the_terminal_and_long_questions_and_options_are_shown_whole() {
     needs!("tmux");
     let world = World::new();
     ask_at_length(&world);
     let terminal = Terminal::running(&world, (56, 40), &[], &["ask-answer"]);
-    let rows = terminal.see("quit]");
-    assert!(rows.contains("docs-42") && rows.contains("…\n  b "), "{rows}");
-    terminal.press(&["docs", "Enter"]);
-    let shown = terminal.see("Other: your own words");
+    let rows = terminal.see("2 questions are waiting");
+    assert!(rows.contains("> docs-42") && rows.contains("…\n  b "), "{rows}");
+    terminal.press(&["Enter"]);
+    let shown = terminal.see("your own words");
     assert_whole_words(&shown, LONG);
     assert_whole_words(&shown, MERGE);
-    assert!(shown.contains("…\n  keep   Keep both\n"), "{shown}");
+    assert!(shown.contains("  2 keep   Keep both\n"), "{shown}");
 }
 
 #[test]

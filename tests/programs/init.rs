@@ -64,6 +64,39 @@ fn every_program_has_completions_that_its_shell_can_read() {
     assert_eq!(world.shell("askbox init --completions tcsh").code(), 2);
 }
 
+/// What bash offers for a line of words, the last of which is being typed.
+fn bash_offers(world: &World, line: &str) -> Vec<String> {
+    let script = format!(
+        "eval \"$(askbox init --completions bash)\"; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
+         _askbox_from_mailbox ${{COMP_WORDS[0]}} \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
+    std::fs::write(world.path("complete.bash"), script).expect("a script");
+    world.sh("bash complete.bash").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_offer_the_ids_of_the_questions_that_wait_and_the_keys_of_their_options() {
+    needs!("bash");
+    let world = World::new();
+    world.sh("ask-post -w docs-42 'Merge?' -o merge='Into one' -o 'keep both'='As it is' && ask-post -w other 'Go?' --type yes_no");
+    assert_eq!(world.sh("askbox complete -- ask-answer ''"), "docs-42\tMerge?\nother\tGo?");
+    assert_eq!(world.sh("askbox complete -- /usr/bin/ask-answer show o"), "other\tGo?");
+    assert_eq!(world.sh("askbox complete -- ask-answer docs-42 ''"), "merge\tInto one\nkeep both\tAs it is");
+    assert_eq!(world.sh("askbox complete -- ask-answer --by ann"), "");
+    assert!(bash_offers(&world, "ask-answer doc").contains(&"docs-42".into()));
+    assert!(bash_offers(&world, "ask-answer docs-42 k").contains(&"keep\\ both".into()));
+    let all = bash_offers(&world, "ask-answer ''");
+    assert!(all.contains(&"other".into()) && all.contains(&"list".into()), "{all:?}");
+    world.sh("ask-answer other yes");
+    assert_eq!(world.sh("askbox complete -- ask-answer undo ''"), "other\tanswered");
+    assert_eq!(world.sh("askbox complete -- relaunch ''"), "other\tanswered");
+    // Whatever goes wrong, nothing is offered, and nothing is said.
+    for line in ["", "ask-answer", "ask-answer nowhere ''", "ask-answer docs-42 merge ''", "vi ''"] {
+        assert_eq!(world.sh(&format!("askbox complete -- {line} 2>&1")), "", "{line}");
+    }
+    assert_eq!(world.sh("ASKBOX_DIR=/no/such/mailbox askbox complete -- ask-answer '' 2>&1"), "");
+}
+
 #[test]
 fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
     needs!("man");

@@ -39,8 +39,8 @@ fn the_inbox_counts_only_what_waits_for_a_person() {
     world.sh("ask-post How? -w person; ask-post -w file --until-file built");
     let terminal = Terminal::new(&world);
     terminal.press(&["clear; ask-answer", "Enter"]);
-    let screen = terminal.see("quit]");
-    assert!(screen.contains("1 question is pending (1 not for you)"), "{screen}");
+    let screen = terminal.see("? help");
+    assert!(screen.contains("1 question is waiting (1 not for you)"), "{screen}");
     terminal.press(&["Escape"]);
 }
 

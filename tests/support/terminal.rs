@@ -46,10 +46,35 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
+    /// Gives the terminal another size.
+    #[track_caller]
+    pub fn resize(&self, columns: u32, rows: u32) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// Pastes a text, as a terminal that says so.
+    #[track_caller]
+    pub fn paste(&self, text: &str) {
+        self.tmux(&["set-buffer", text]);
+        self.tmux(&["paste-buffer", "-p"]);
+    }
+
+    /// The screen as it is now.
+    #[track_caller]
+    pub fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Waits until the screen no longer shows a text; the whole screen.
+    #[track_caller]
+    pub fn see_no_more(&self, text: &str) -> String {
+        until(&format!("the screen shows {text:?} no more"), || Some(self.screen()).filter(|screen| !screen.contains(text)))
+    }
+
     /// Waits until the screen shows a text; the whole screen.
     #[track_caller]
     pub fn see(&self, text: &str) -> String {
-        until(&format!("the screen shows {text:?}"), || Some(self.tmux(&["capture-pane", "-p"])).filter(|screen| screen.contains(text)))
+        until(&format!("the screen shows {text:?}"), || Some(self.screen()).filter(|screen| screen.contains(text)))
     }
 }
 

@@ -223,6 +223,33 @@ fn run_after_run_that_fails_pauses_the_queue_and_one_probe_opens_it_again() {
 }
 
 #[test]
+fn the_pause_after_failures_ends_when_the_operator_says_go() {
+    let world = world("[ -e $AGENT_DIR/well ] && work || exit 3", "", "");
+    world.configure("attempts = 1\nbreaker_failures = 2\nbreaker_pause = \"2h\"");
+    world.reconfigure("max_concurrent = 8", "max_concurrent = 1");
+    ["a", "b", "c", "d"].iter().for_each(|w| world.ask_and_answer(w));
+    let _watcher = world.start_watcher();
+    until("the queue is paused", || summary(&world)["queue"]["state"] == "paused");
+    std::fs::write(world.agent("well"), "").expect("a file");
+    let said = world.ok("relaunch", &["go"]);
+    assert!(said.contains("one run is tried now") && said.contains("2 runs failed"), "{said}");
+    world.reaches("c", "delivered");
+    world.reaches("d", "delivered");
+    assert_eq!(summary(&world)["queue"]["state"], "open");
+    assert_eq!(world.ok("relaunch", &["go"]), "the queue was not paused\n");
+}
+
+#[test]
+fn where_the_days_money_is_used_up_go_says_that_nothing_is_launched_today() {
+    let world = world("paid 0.5", "", "[limits]\nday_cost = 0.5\n");
+    world.ask_and_answer("docs");
+    let _watcher = world.start_watcher();
+    world.reaches("docs", "delivered");
+    let said = world.run("relaunch", &["go"]).ok();
+    assert!(said.stderr.contains("nothing is launched today: limits.day_cost"), "{said:?}");
+}
+
+#[test]
 fn turns_are_booked_one_by_one_with_their_own_figures() {
     let world = world("paid 0.5", "", "");
     world.ask_and_answer("docs");

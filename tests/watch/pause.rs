@@ -43,6 +43,14 @@ fn nothing_is_launched_while_the_queue_is_held_and_everything_once_it_goes_on() 
 }
 
 #[test]
+fn a_pause_makes_no_mailbox() {
+    let world = World::at_home();
+    let said = world.run("relaunch", &["pause", "--mailbox", "nowhere"]);
+    assert_eq!(said.code(), 3, "{said:?}");
+    assert!(!world.path("nowhere").exists());
+}
+
+#[test]
 fn a_run_that_is_live_goes_on_and_its_spawned_child_waits_on_record() {
     let world = World::stepping("work");
     world.make_mailbox();

@@ -281,7 +281,7 @@ fn nobody_is_notified_of_a_wait_and_the_numbers_do_not_count_it_as_a_question() 
     files::write_program(&world.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID\" >>\"$AGENT_DIR/notified\"\n");
     let metrics = world.path("metrics");
     world.configure(&format!(
-        "[notify]\ncommand = [\"{}\"]\n[metrics]\nfile = \"{}\"\n",
+        "[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]\n[metrics]\nfile = \"{}\"\n",
         world.path("notify.sh").display(),
         metrics.display()
     ));

@@ -127,7 +127,7 @@ pub struct Answer {
     /// Who answered; `default` if the asker's default applied, `event` if the event came that the asker waited for.
     #[serde(default)]
     pub by: String,
-    /// By which means: `ask-answer`, `inbox`, `hand`, `timer`; of an event, `file` or `time`.
+    /// By which means: `ask-answer`, `inbox`, `ntfy`, `hand`, `timer`; of an event, `file` or `time`.
     #[serde(default)]
     pub channel: String,
     /// When it was answered.

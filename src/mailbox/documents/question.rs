@@ -1,7 +1,7 @@
 //! The question document, version 1. It carries a round through all its states. Required are `workflow_id` and one of `question`
 //! and `questions`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -342,6 +342,13 @@ impl Question {
             return self.question.clone();
         }
         self.questions.iter().map(|p| p.header.as_deref().unwrap_or(&p.question)).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The name of the folder that the asker works in; `-` where it is not known.
+    #[must_use]
+    pub fn project(&self) -> String {
+        let name = self.cwd.as_deref().and_then(Path::file_name);
+        name.map_or_else(|| "-".into(), |name| crate::text::excerpt(&name.to_string_lossy(), 40))
     }
 
     /// A UUIDv5 of the workflow, texts, options and timestamp; other fields do not change it. An answer holds it as `question_hash`, which

@@ -10,8 +10,10 @@ use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
   $ ask-answer list
-  WORKFLOW  AGE  ASKED BY  QUESTION
-  docs-42   2h   reviewer  The sections overlap. How should we proceed?
+  WORKFLOW  AGE  PROJECT  ASKED BY  QUESTION
+  docs-42   2h   manual   reviewer  The sections overlap. How should we proceed?
+
+  $ ask-answer list --filter 'project:manual overlap'
 
   $ ask-answer docs-42 merge
 
@@ -91,7 +93,11 @@ pub struct Reply {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the pending questions, by priority and then by age
-    List,
+    List {
+        /// Only the questions that have all these words: in the id, the asker, the project or the question; also project:NAME, by:NAME, priority:N
+        #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+        filter: String,
+    },
     /// Show a workflow's question, or how its last one ended
     Show {
         /// The workflow
@@ -158,7 +164,7 @@ impl Command {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::List => "list",
+            Self::List { .. } => "list",
             Self::Show { .. } => "show",
             Self::Decline { .. } => "decline",
             Self::AskBack { .. } => "ask-back",
@@ -192,7 +198,7 @@ mod tests {
     fn a_command_is_one_only_before_the_first_word() {
         for line in ["--mailbox list list --json", "list --mailbox m", "--json list"] {
             assert!(
-                matches!(parse(line), AskAnswer { command: Some(Command::List), reply: Reply { words, .. }, .. } if words.is_empty()),
+                matches!(parse(line), AskAnswer { command: Some(Command::List { .. }), reply: Reply { words, .. }, .. } if words.is_empty()),
                 "{line}"
             );
         }

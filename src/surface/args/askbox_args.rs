@@ -14,6 +14,7 @@ use crate::surface::args::value_parsers;
 const EXAMPLES: &str = "Examples:
   $ askbox demo
   $ askbox setup
+  $ askbox inbox
   $ askbox doctor
   $ askbox tree -f
   $ askbox history --since 2d
@@ -62,6 +63,13 @@ pub enum Command {
   $ askbox setup --yes --without service,plugin
   $ askbox setup --remove")]
     Setup(Setup),
+    /// Open the inbox: every question that waits, on one screen. `ask-answer` without arguments does the same
+    ///
+    /// Keys choose, and enter sends; `?` lists the keys. With an ID, that question is open first.
+    #[command(after_help = "Examples:
+  $ askbox inbox
+  $ askbox inbox docs-42")]
+    Inbox(Inbox),
     /// Find problems, each with a command that solves it, and show the configuration in force
     ///
     /// Problems are questions and runs that are stuck, parked, stale or half done, and files that are unreadable or unsafe. The
@@ -128,6 +136,10 @@ pub enum Command {
   $ askbox agents list
   $ askbox agents show reviewer")]
     Agents(Agents),
+    /// Test whether people can be told: on the desktop, by a webhook, on the phone
+    ///
+    /// Who is told of what is in the configuration: `[notify]` and `[target.NAME]`. A watcher tells them.
+    Notify(Notify),
     /// Print how many questions wait for a person, for a status line or a prompt
     ///
     /// Names are counted and no question is read, so one that waits for a file or a time counts too. Where there is no mailbox, the number is 0.
@@ -153,6 +165,13 @@ pub enum Command {
   $ claude mcp add --scope user askbox -- askbox mcp
   $ claude -p --mcp-config '{\"mcpServers\":{\"askbox\":{\"command\":\"askbox\",\"args\":[\"mcp\"]}}}'")]
     Mcp(Mcp),
+    /// Print what the last word can become: the shells' completions call this
+    #[command(hide = true)]
+    Complete {
+        /// The words of the command line so far
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
     #[command(hide = true)]
@@ -160,6 +179,19 @@ pub enum Command {
         /// The folder
         dir: PathBuf,
     },
+}
+
+/// `askbox inbox`
+#[derive(Debug, Args)]
+pub struct Inbox {
+    /// The question that is open first
+    pub id: Option<WorkflowId>,
+    /// The name of the person who answers [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
 }
 
 #[cfg(feature = "mcp")]
@@ -311,7 +343,7 @@ pub struct Init {
     /// Replace an existing file; the old one is kept beside it
     #[arg(long, conflicts_with = "what")]
     pub force: bool,
-    /// Print the completions of all programs, for the shell to evaluate
+    /// Print the completions of all programs, for the shell to evaluate; in bash, zsh and fish they offer ids and option keys too
     #[arg(long, value_name = "SHELL")]
     pub completions: Option<clap_complete::Shell>,
     /// Write a service that runs `relaunch watch`: a systemd user unit, or a launchd property list on macOS
@@ -323,6 +355,42 @@ pub struct Init {
     /// Print a section for CLAUDE.md: how agents start sub-agents, ask, and end their turns
     #[arg(long)]
     pub claude_md: bool,
+}
+
+/// `askbox notify`
+#[derive(Debug, Args)]
+pub struct Notify {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub command: NotifyCommand,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum NotifyCommand {
+    /// Send a code to each target, and ask for it: that a server took a message does not say that it arrived
+    ///
+    /// The exit status is 1 if the arrival of one was not confirmed. `askbox doctor` shows when each target was last told and confirmed.
+    #[command(after_help = "Examples:
+  $ askbox notify test
+  $ askbox notify test phone
+  phone: sent. Type the code that arrived at your phone (enter: nothing arrived): 4711
+  phone: confirmed")]
+    Test(NotifyTest),
+}
+
+/// `askbox notify test`
+#[derive(Debug, Args)]
+pub struct NotifyTest {
+    /// The targets [default: all]
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Do not ask whether it arrived
+    #[arg(long)]
+    pub send_only: bool,
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
+    #[arg(long, value_name = "DIR")]
+    pub mailbox: Option<PathBuf>,
 }
 
 /// `askbox count`

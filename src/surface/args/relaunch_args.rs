@@ -276,7 +276,7 @@ nothing: what waits is launched after `relaunch go`. The pause is a file, pause.
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
     },
-    /// Let the queue go on after `relaunch pause`
+    /// Let the queue go on after `relaunch pause`; after failures, try one run now
     Go,
     /// Show or take back the tool calls that you allowed to a workflow with the answer `workflow`
     #[command(after_long_help = "Examples:

@@ -1,5 +1,8 @@
 //! The commands of `ask-answer`.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command as Program;
+
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -12,11 +15,8 @@ use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::{undo, withdraw};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
-use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text};
+use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text, short_id};
 use crate::surface::program;
-
-#[cfg(feature = "inbox")]
-use crate::surface::ask_answer::inbox;
 
 const CHANNEL: &str = "ask-answer";
 
@@ -25,9 +25,14 @@ pub fn run(args: AskAnswer) -> Result<u8> {
     let by = args.reply.by.clone().unwrap_or_else(program::user);
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
-            None => open_inbox(&args, &by)?,
+            None => return open_inbox(&args, None, &by),
+            Some((id, [])) if opens(&args) => {
+                let workflow = short_id::meant(&args.common, &id.parse()?)?;
+                return open_inbox(&args, Some(&workflow), &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
+            }
             Some((id, words)) => {
-                reply(&args, &id.parse()?, words, &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+                let workflow = short_id::meant(&args.common, &id.parse()?)?;
+                reply(&args, &workflow, words, &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
             }
         }
         return Ok(0);
@@ -43,21 +48,23 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         return Err(not_both(given, command));
     }
     match command {
-        Command::List => listing::pending(args.common.open_if_there()?.as_ref(), args.common.json)?,
-        Command::Show { id, format } => show(&args, id, *format)?,
+        Command::List { filter } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
+        Command::Show { id, format } => show(&args, &short_id::meant(&args.common, id)?, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
-            give(&args, &args.common.open()?, id, round, Answer::declined(note, by, CHANNEL))?;
+            let id = short_id::meant(&args.common, id)?;
+            give(&args, &args.common.open()?, &id, round, Answer::declined(note, by, CHANNEL))?;
         }
         Command::AskBack { id, question, round } => {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
-            give(&args, &args.common.open()?, id, round.or(given.round), Answer::asking_back(question.clone(), by, CHANNEL))?;
+            let id = short_id::meant(&args.common, id)?;
+            give(&args, &args.common.open()?, &id, round.or(given.round), Answer::asking_back(question.clone(), by, CHANNEL))?;
         }
-        Command::Undo { id, round } => undo(&args, id, round.or(given.round), &by)?,
+        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, id)?, round.or(given.round), &by)?,
         Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree, &by)?,
-        Command::Edit { id } => edit(&args, id, &by)?,
+        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, id)?, &by)?,
     }
     Ok(0)
 }
@@ -210,8 +217,15 @@ fn edit(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
     })
 }
 
-/// Without arguments: the inbox, if a person sits at the terminal.
-fn open_inbox(args: &AskAnswer, by: &str) -> Result<()> {
+/// Whether an id alone opens the question: a person sits at the terminal, and no flag gives an answer.
+fn opens(args: &AskAnswer) -> bool {
+    let given = &args.reply;
+    let is_plain = given.file.is_none() && given.note.is_none() && given.round.is_none() && !given.text && !args.common.json;
+    is_plain && program::is_interactive()
+}
+
+/// Without an answer: the inbox, or one question in it, if a person sits at the terminal.
+fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>, by: &str) -> Result<u8> {
     let hint = "see the pending questions: ask-answer list; then: ask-answer ID ANSWER";
     if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {
         return Err(Error::usage("no question is named", hint));
@@ -219,11 +233,26 @@ fn open_inbox(args: &AskAnswer, by: &str) -> Result<()> {
     if !program::is_interactive() {
         return Err(Error::usage("no question is named, and this is not a terminal", hint));
     }
-    #[cfg(feature = "inbox")]
-    return inbox::run(&args.common.open()?, by);
-    #[cfg(not(feature = "inbox"))]
-    {
-        let _ = by;
-        Err(Error::usage("this build has no inbox", hint))
+    if program::env("TERM").is_some_and(|terminal| terminal == "dumb") {
+        return Err(Error::usage("the inbox needs a terminal that can move its cursor (TERM=dumb)", hint));
     }
+    let mailbox = args.common.open()?;
+    if let Some(workflow) = workflow {
+        // An unknown id is an error before the screen changes.
+        answering::question(&mailbox, workflow)?;
+    }
+    Err(inbox_program(&mailbox, workflow, by))
+}
+
+/// Becomes `askbox inbox`: the screen is in that program, so that an answer on the command line starts as fast as without it. Returns only if
+/// that program cannot be run.
+fn inbox_program(mailbox: &Mailbox, workflow: Option<&WorkflowId>, by: &str) -> Error {
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("askbox")).filter(|program| program.exists());
+    let mut command = Program::new(beside.unwrap_or_else(|| "askbox".into()));
+    command.arg("inbox").args(workflow.map(WorkflowId::as_str)).arg("--by").arg(by).arg("--mailbox").arg(mailbox.root());
+    let e = command.exec();
+    Error::failed(
+        format!("the inbox is a part of the program askbox, which cannot be run: {e}"),
+        "install it beside ask-answer; or answer without the inbox: ask-answer list; then: ask-answer ID ANSWER",
+    )
 }

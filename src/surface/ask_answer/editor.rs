@@ -31,6 +31,11 @@ impl Draft {
 
 /// Opens the editor on an empty answer with `below` under it as a reminder.
 pub fn write(below: &str, suffix: &str) -> Result<Draft> {
+    write_from("", below, suffix)
+}
+
+/// Opens the editor on an answer that has been begun, with `below` under it as a reminder.
+pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
     let folder = std::env::temp_dir();
     let mut file = tempfile::Builder::new()
         .prefix("answer-")
@@ -41,7 +46,7 @@ pub fn write(below: &str, suffix: &str) -> Result<Draft> {
     let shown = text::printable(below);
     write!(
         file,
-        "\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
+        "{begun}\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
     )
     .io("write in", &folder)?;
     let file = file.into_temp_path();

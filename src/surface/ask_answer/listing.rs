@@ -7,62 +7,96 @@ use crate::id::WorkflowId;
 use crate::mailbox::list::{self, Pending};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Mailbox, pause, read_question};
+use crate::surface::ask_answer::filter::{self, Looked};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
-use crate::surface::terminal::{columns, fitted};
+use crate::surface::terminal::{columns, fitted, size};
 use crate::{document, text, time};
 
 /// The longest object that is kept until it is printed, in bytes. The question of a longer one is read a second time.
 const KEPT: usize = 4 << 10;
+/// The narrowest terminal that has a column for the project.
+const WITH_PROJECT: usize = 80;
 
-/// Prints the pending questions, and the rounds that are parked because their file lies in quarantine.
+/// Prints the pending questions that a filter lets through, and the rounds that are parked because their file lies in quarantine.
 ///
 /// A mailbox that does not exist yet has none.
-pub fn pending(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
+pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<()> {
     let Some(mailbox) = mailbox else {
         return program::print(if as_json { "[]\n" } else { "" });
     };
     let held = quarantined_round::all(mailbox)?;
     if as_json {
-        return print_json(mailbox, &held);
+        return print_json(mailbox, words, &held);
     }
-    let mut rows = list::pending(mailbox, |p| cells(&p))?;
+    let found = list::pending(mailbox, |p| fits(&p, words).then(|| cells(&p)))?;
+    let mut rows: Vec<_> = found.into_iter().flatten().collect();
     rows.extend(
-        held.iter().map(|held| [held.workflow.to_string(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]),
+        held.iter().map(|held| {
+            [held.workflow.to_string(), "-".into(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]
+        }),
     );
     if let Some(how) = pause::held(mailbox) {
         program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
     }
     if rows.is_empty() {
-        program::say("no question is pending\n");
+        program::say(if words.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
     }
-    program::print(&fitted::rows(&columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows)))
+    program::print(&fitted::rows(&table(&rows)))
 }
 
-fn cells(pending: &Pending) -> [String; 4] {
+/// The questions as a table. A narrow terminal leaves the project out, so that the question has room.
+fn table(rows: &[[String; 5]]) -> String {
+    if size::columns().is_none_or(|columns| columns >= WITH_PROJECT) {
+        return columns::table(["WORKFLOW", "AGE", "PROJECT", "ASKED BY", "QUESTION"], rows);
+    }
+    let rows: Vec<_> = rows.iter().map(|[id, age, _, by, question]| [id, age, by, question].map(String::clone)).collect();
+    columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows)
+}
+
+/// Whether the filter lets a question through. A file that cannot be read has nothing but its id.
+fn fits(pending: &Pending, words: &str) -> bool {
+    let id = pending.workflow.as_str();
+    let (asked_by, project, headline, priority) = match &pending.document {
+        Ok(d) => {
+            let question = &d.typed;
+            let asked_by = question.asked_by.clone().unwrap_or_default();
+            (asked_by, question.project(), question_text::headline(question), question.priority.unwrap_or(0))
+        }
+        Err(_) => Default::default(),
+    };
+    words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority }, words)
+}
+
+fn cells(pending: &Pending) -> [String; 5] {
     let id = pending.workflow.to_string();
     match &pending.document {
         Ok(d) => [
             id,
             question_text::age(&d.typed),
+            d.typed.project(),
             text::excerpt(d.typed.asked_by.as_deref().unwrap_or("-"), 24),
             question_text::headline(&d.typed),
         ],
-        Err(e) => [id, "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
+        Err(e) => [id, "-".into(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
     }
 }
 
 /// Prints one array, object by object: a question may be as long as a document.
-fn print_json(mailbox: &Mailbox, held: &[QuarantinedRound]) -> Result<()> {
-    let kept = |p: Pending| -> Result<(WorkflowId, Option<String>)> {
+fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
+    let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<String>)>> {
+        if !fits(&p, words_wanted) {
+            return Ok(None);
+        }
         let object = in_json(&p)?;
-        Ok((p.workflow, Some(object).filter(|o| o.len() <= KEPT)))
+        Ok(Some((p.workflow, Some(object).filter(|o| o.len() <= KEPT))))
     };
     let mut comma = "[";
     for row in list::pending(mailbox, kept)? {
         let object = match row? {
-            (_, Some(object)) => object,
-            (workflow, None) => in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?,
+            None => continue,
+            Some((_, Some(object))) => object,
+            Some((workflow, None)) => in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?,
         };
         program::print(&format!("{comma}{object}"))?;
         comma = ",";
@@ -80,7 +114,7 @@ fn in_json(pending: &Pending) -> Result<String> {
         Ok(d) => json!({
             "workflow_id": pending.workflow, "question_id": d.typed.question_id, "title": d.typed.title(), "asked_by": d.typed.asked_by,
             "timestamp": d.typed.timestamp, "priority": d.typed.priority.unwrap_or(0), "expires_at": d.typed.expires_at,
-            "until": d.typed.until, "overdue": question_text::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
+            "until": d.typed.until, "cwd": d.typed.cwd, "overdue": question_text::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
         }),
         Err(e) => json!({"workflow_id": pending.workflow, "error": program::message(e)}),
     })

@@ -4,16 +4,17 @@
 //! - `answering`: from words or JSON to the answer that a question asks for
 //! - `ask_user`: Claude Code's AskUserQuestion, its input and its result
 //! - `question_text`, `listing`: questions as people read them
+//! - `filter`: which questions have the words that a person looks for
+//! - `short_id`: a part of an id instead of the whole
 //! - `editor`: a long answer, written in the user's editor
-//! - `inbox`: the pending questions on a terminal, one after the other
 
 mod answer_commands;
 pub mod answering;
 pub mod ask_user;
-mod editor;
-#[cfg(feature = "inbox")]
-pub(in crate::surface) mod inbox;
+pub mod editor;
+pub mod filter;
 mod listing;
 pub mod question_text;
+mod short_id;
 
 pub use answer_commands::run;

@@ -92,6 +92,19 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
 /// The asker, the times, and the context of a question.
 #[must_use]
 pub fn about(mailbox: &Mailbox, found: &Round) -> String {
+    let (mut out, context) = about_and_context(mailbox, found);
+    if let Some(context) = context {
+        out.push('\n');
+        for line in context.trim_end().lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+/// The asker and the times as lines, and the context as it was written.
+#[must_use]
+pub fn about_and_context<'a>(mailbox: &Mailbox, found: &'a Round) -> (String, Option<&'a str>) {
     let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
@@ -131,13 +144,7 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
         let _ = writeln!(out, "  checkpoint {}{not_used}", one_line(&path.display().to_string()));
     }
     out.push_str(&thread(mailbox, question));
-    if let Some(context) = &question.context {
-        out.push('\n');
-        for line in context.trim_end().lines() {
-            let _ = writeln!(out, "  {line}");
-        }
-    }
-    out
+    (out, question.context.as_deref())
 }
 
 /// The most earlier questions of a thread that are shown.

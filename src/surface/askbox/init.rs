@@ -15,7 +15,7 @@ use crate::surface::args::ask_answer_args::AskAnswer;
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::args::askbox_args::{Askbox, Init};
 use crate::surface::args::checkpoint_args::Checkpoint;
-use crate::surface::askbox::service_files;
+use crate::surface::askbox::{complete, service_files};
 use crate::surface::program;
 
 /// The five programs.
@@ -85,6 +85,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<String> {
         let name = command.get_name().to_owned();
         clap_complete::generate(shell, &mut command, name, &mut out);
     }
+    out.extend_from_slice(complete::script(shell).as_bytes());
     String::from_utf8(out).map_err(|_| Error::failed("the completions are not valid UTF-8", "report this"))
 }
 

@@ -3,15 +3,18 @@
 pub mod agents;
 mod ask_user_call;
 pub mod claude_md;
+pub mod complete;
 pub mod count;
 pub mod demo;
 pub mod doctor;
 pub mod gc;
 pub mod history_view;
 pub mod hook;
+pub mod inbox;
 pub mod init;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod notify_test;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod service_files;

@@ -2,9 +2,15 @@
 
 use serde_json::json;
 
+use crate::config::Config;
 use crate::error::Result;
+use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Mailbox, pause};
+use crate::run::money::day::DayBudget;
 use crate::surface::program;
+use crate::watch::breaker::shared_file;
+use crate::watch::breaker::state_machine::Settings;
+use crate::{config, time};
 
 /// `relaunch pause`.
 pub fn hold(mailbox: &Mailbox, why: Option<String>, json: bool) -> Result<u8> {
@@ -21,11 +27,33 @@ pub fn hold(mailbox: &Mailbox, why: Option<String>, json: bool) -> Result<u8> {
 
 /// `relaunch go`.
 pub fn release(mailbox: &Mailbox, json: bool) -> Result<u8> {
-    let changed = pause::release(mailbox, &program::user())?;
+    let by = program::user();
+    let released = pause::release(mailbox, &by)?;
+    // A configuration that cannot be read does not keep the queue.
+    let loaded = config::load().map(|loaded| loaded.config).unwrap_or_else(|e| {
+        program::warn(&format!("nothing is launched before the configuration can be read: {}", program::message(&e)));
+        Config::default()
+    });
+    let failures = shared_file::try_now(mailbox, Settings::of(&loaded.relaunch))?;
+    if let Some(why) = &failures {
+        audit::record(mailbox, Entry::about("queue_released").by(&by).why(format!("one run is tried now; the queue was paused: {why}")));
+    }
+    let spent = match DayBudget::of(mailbox, &loaded, time::now())? {
+        DayBudget::Spent { why, .. } => Some(why),
+        _ => None,
+    };
     if json {
-        program::print_json(&json!({"state": "open", "changed": changed}))?;
-    } else {
-        program::print(if changed { "the queue goes on\n" } else { "the queue was not paused\n" })?;
+        let changed = released || failures.is_some();
+        program::print_json(&json!({"state": if spent.is_some() { "spent" } else { "open" }, "changed": changed, "why": spent}))?;
+        return Ok(0);
+    }
+    program::print(&match (&failures, released) {
+        (Some(why), _) => format!("one run is tried now, and if it is delivered the queue goes on; it was paused: {why}\n"),
+        (None, true) => "the queue goes on\n".to_owned(),
+        (None, false) => "the queue was not paused\n".to_owned(),
+    })?;
+    if let Some(why) = spent {
+        program::warn(&format!("nothing is launched today: {why}; to allow more, raise limits.day_cost and restart the watcher"));
     }
     Ok(0)
 }

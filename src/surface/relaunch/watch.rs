@@ -14,7 +14,7 @@ use crate::watch::scope::Scope;
 use crate::watch::watcher::Watcher;
 use crate::{config, log, thread, time};
 
-/// Watches until SIGTERM, SIGINT or SIGHUP.
+/// Watches until SIGTERM, SIGINT or SIGHUP. A SIGHUP that was ignored before, as `nohup` makes it, stays ignored.
 pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let poll = poll.map(|p| time::parse_duration(p, "poll")).transpose().map_err(|e| program::of_flag("--poll", e))?;
     if poll.is_some_and(|p| p.is_zero()) {
@@ -62,7 +62,8 @@ fn notify(state: &[NotifyState<'_>]) {
 
 fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+    let signals = [SIGTERM, SIGINT].into_iter().chain((!ignores_hangup()).then_some(SIGHUP));
+    let mut signals = signal_hook::iterator::Signals::new(signals)
         .map_err(|e| Error::failed(format!("cannot listen for Unix signals: {e}"), "is the process limit reached?"))?;
     thread::start(move || {
         for _ in signals.forever() {
@@ -71,4 +72,10 @@ fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
         }
     })
     .map(drop)
+}
+
+/// Whether the process was started with SIGHUP ignored.
+fn ignores_hangup() -> bool {
+    let status = procfs::process::Process::myself().and_then(|own| own.status());
+    status.is_ok_and(|status| status.sigign & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
 }

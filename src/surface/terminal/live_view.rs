@@ -1,4 +1,4 @@
-//! A view of the mailbox that stays up to date until Ctrl-C.
+//! A view of the mailbox that stays up to date until `q` or Ctrl-C, and scrolls.
 //!
 //! The view is drawn again after every change, and once a second while a run is live, so that its times advance. Otherwise the
 //! process sleeps. With `--json`, each change prints one JSON object instead.
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde::Serialize;
 
 use crate::disk::file_events::Hints;
@@ -61,10 +62,22 @@ pub fn is_same(one: &Status, other: &Status) -> bool {
 /// Why the view wakes up.
 enum Woken {
     Changed,
+    Key(Key),
     Ended,
 }
 
-/// Keeps a picture up to date until Ctrl-C.
+/// What a key does to the view.
+#[derive(Debug, Clone, Copy)]
+enum Key {
+    /// So many lines down; up where it is negative.
+    Lines(isize),
+    /// So many screens.
+    Pages(isize),
+    Begin,
+    End,
+}
+
+/// Keeps a picture up to date until `q` or Ctrl-C.
 ///
 /// # Errors
 /// [`Error::Usage`] where standard output is not a terminal and `json` is false; whatever reading or drawing fails with.
@@ -75,13 +88,18 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     let (sender, woken) = mpsc::channel();
     let mut watched = Watched::new(mailbox, sender.clone());
     on_signal(sender.clone())?;
+    let keys = sender.clone();
     let _poll_thread = on_hangup(move || drop(sender.send(Woken::Ended)));
     // An unknown workflow is an error before the screen changes.
     let first = picture.look()?;
     if json {
         return print_changes(picture, first, &mut watched, &woken);
     }
-    let screen = Screen::enter()?;
+    let takes_keys = program::is_interactive();
+    let screen = Screen::enter(takes_keys)?;
+    if takes_keys {
+        on_keys(keys)?;
+    }
     let last = draw_until_ended(&screen, picture, first, &mut watched, &woken);
     drop(screen);
     program::print(&picture.words(&last?, screen::columns()))?;
@@ -96,14 +114,18 @@ fn draw_until_ended<P: Picture>(
     watched: &mut Watched<'_>,
     woken: &Receiver<Woken>,
 ) -> Result<Vec<P::Row>> {
+    let mut from = 0;
     loop {
         let columns = screen::columns().unwrap_or(80);
-        screen.draw(&picture.words(&rows, Some(columns)))?;
-        if !sleep(rows.iter().map(P::status), watched, woken) {
-            return Ok(rows);
+        from = screen.draw(&picture.words(&rows, Some(columns)), from)?;
+        match sleep(rows.iter().map(P::status), watched, woken) {
+            Waking::End => return Ok(rows),
+            Waking::Key(key) => from = scrolled(from, key),
+            Waking::Look => {
+                watched.mailbox.check_in_place()?;
+                rows = picture.look()?;
+            }
         }
-        watched.mailbox.check_in_place()?;
-        rows = picture.look()?;
     }
 }
 
@@ -125,7 +147,7 @@ fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut W
                 printed.insert(id.clone(), row.clone());
             }
         }
-        if !sleep(rows.iter().map(P::status), watched, woken) {
+        if matches!(sleep(rows.iter().map(P::status), watched, woken), Waking::End) {
             return Ok(0);
         }
         watched.mailbox.check_in_place()?;
@@ -133,23 +155,76 @@ fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut W
     }
 }
 
-/// Sleeps until something may have changed; false when the view is to end.
-fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> bool {
+/// What a sleep ends with.
+enum Waking {
+    /// Something may have changed.
+    Look,
+    Key(Key),
+    End,
+}
+
+/// Sleeps until something may have changed, or a key is pressed.
+fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Waking {
     let live = watched.watch_runs(shown);
     let earliest = Instant::now() + DRAW_EVERY;
     match woken.recv_timeout(if live { DRAW_EVERY } else { MAX_SLEEP }) {
-        Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return false,
-        Err(RecvTimeoutError::Timeout) => return true,
+        Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return Waking::End,
+        Err(RecvTimeoutError::Timeout) => return Waking::Look,
+        Ok(Woken::Key(key)) => return Waking::Key(key),
         Ok(Woken::Changed) => {}
     }
     // Further changes within the same second are drawn together.
     loop {
         match woken.recv_timeout(earliest.saturating_duration_since(Instant::now())) {
-            Ok(Woken::Changed) => {}
-            Ok(Woken::Ended) => return false,
-            Err(_) => return true,
+            Ok(Woken::Changed | Woken::Key(_)) => {}
+            Ok(Woken::Ended) => return Waking::End,
+            Err(_) => return Waking::Look,
         }
     }
+}
+
+/// The first line to show after a key. The screen keeps it within the text.
+fn scrolled(from: usize, key: Key) -> usize {
+    let page = screen::size().map_or(20, |size| size.rows.saturating_sub(2));
+    let step = match key {
+        Key::Begin => return 0,
+        Key::End => return usize::MAX,
+        Key::Lines(n) => n,
+        Key::Pages(n) => n.saturating_mul(isize::try_from(page).unwrap_or(20)),
+    };
+    from.saturating_add_signed(step)
+}
+
+/// Hands over the keys. The thread lives until the process ends.
+fn on_keys(sender: Sender<Woken>) -> Result<()> {
+    thread::start(move || {
+        while let Ok(event) = event::read() {
+            let woken = match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => meaning(key),
+                Event::Resize(..) => Some(Woken::Changed),
+                _ => None,
+            };
+            if woken.is_some_and(|woken| sender.send(woken).is_err()) {
+                return;
+            }
+        }
+    })
+    .map(drop)
+}
+
+fn meaning(key: KeyEvent) -> Option<Woken> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
+        KeyCode::Char('c') if control => Woken::Ended,
+        KeyCode::Char('q') | KeyCode::Esc => Woken::Ended,
+        KeyCode::Down | KeyCode::Char('j') => Woken::Key(Key::Lines(1)),
+        KeyCode::Up | KeyCode::Char('k') => Woken::Key(Key::Lines(-1)),
+        KeyCode::PageDown | KeyCode::Char(' ') => Woken::Key(Key::Pages(1)),
+        KeyCode::PageUp => Woken::Key(Key::Pages(-1)),
+        KeyCode::Home => Woken::Key(Key::Begin),
+        KeyCode::End => Woken::Key(Key::End),
+        _ => return None,
+    })
 }
 
 /// The folders whose file events wake the view.

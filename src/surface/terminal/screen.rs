@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use crossterm::style::Print;
-use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute, queue};
 
 use crate::error::{Error, Result};
@@ -14,43 +14,57 @@ use crate::text;
 
 /// The terminal's alternate screen, without a cursor. Dropping it restores what was shown before.
 #[derive(Debug)]
-pub struct Screen(());
+pub struct Screen {
+    takes_keys: bool,
+}
 
 impl Screen {
-    /// Switches to the alternate screen.
-    pub fn enter() -> Result<Self> {
+    /// Switches to the alternate screen. With `takes_keys`, the terminal hands over each key at once.
+    pub fn enter(takes_keys: bool) -> Result<Self> {
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide).map_err(|e| terminal_failed(&e))?;
-        Ok(Self(()))
+        let screen = Self { takes_keys };
+        if takes_keys {
+            enable_raw_mode().map_err(|e| terminal_failed(&e))?;
+        }
+        Ok(screen)
     }
 
-    /// Replaces what is shown with `text`, cut to the terminal's size and without control characters.
-    pub fn draw(&self, text: &str) -> Result<()> {
+    /// Replaces what is shown with `text`, cut to the terminal's size and without control characters. Its first `from` lines are above the
+    /// screen; returns how many of them really are, as the last line stays on the screen.
+    pub fn draw(&self, text: &str, from: usize) -> Result<usize> {
         let size = size().unwrap_or(Size { rows: 24, columns: 80 });
-        frame(&text::printable(text), size)
-            .and_then(|frame| io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()))
-            .map_err(|e| terminal_failed(&e))
+        let (frame, from) = frame(&text::printable(text), size, from).map_err(|e| terminal_failed(&e))?;
+        io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()).map_err(|e| terminal_failed(&e))?;
+        Ok(from)
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        if self.takes_keys {
+            let _ = disable_raw_mode();
+        }
         let _ = execute!(io::stdout(), cursor::Show, LeaveAlternateScreen);
     }
 }
 
-fn frame(text: &str, size: Size) -> io::Result<Vec<u8>> {
+fn frame(text: &str, size: Size, from: usize) -> io::Result<(Vec<u8>, usize)> {
     let mut frame = Vec::new();
     queue!(frame, cursor::MoveTo(0, 0))?;
     let lines: Vec<&str> = text.lines().collect();
     // The last row stays empty: a line break in it would scroll the screen.
     let room = size.rows - 1;
-    let (shown, more) = if lines.len() > room { (room - 1, Some(lines.len() + 1 - room)) } else { (lines.len(), None) };
-    let more = more.map(|n| format!("… {n} more lines"));
-    for line in lines.iter().take(shown).copied().chain(more.as_deref()) {
+    // A line that says how much is below takes the last row, except at the end.
+    let is_long = lines.len() > room;
+    let from = if is_long { from.min(lines.len() - room) } else { 0 };
+    let below = lines.len() - from > room;
+    let shown = if below { room - 1 } else { room };
+    let more = below.then(|| format!("… {} more lines", lines.len() - from - shown));
+    for line in lines.iter().skip(from).take(shown).copied().chain(more.as_deref()) {
         queue!(frame, Print(columns::cut(line, size.columns)), Clear(ClearType::UntilNewLine), Print("\r\n"))?;
     }
     queue!(frame, Clear(ClearType::FromCursorDown))?;
-    Ok(frame)
+    Ok((frame, from))
 }
 
 fn terminal_failed(e: &io::Error) -> Error {

@@ -40,7 +40,7 @@ pub(in crate::watch) struct Gate {
     settings: Settings,
     /// The queue is paused until this time.
     until: Option<Time>,
-    /// When to look again at another watcher's probe, or at the operator's pause.
+    /// When to look again at another watcher's probe, or whether the operator lets the queue go on.
     recheck_at: Option<Instant>,
     /// The operator holds the queue, and that was reported.
     is_held: bool,
@@ -99,6 +99,8 @@ impl Gate {
             Permit::Any | Permit::One => self.check_budget(now),
             Permit::NotBefore(at) => {
                 self.until = Some(at);
+                // `relaunch go` ends the pause.
+                self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
                 Verdict::Wait
             }
             Permit::Wait => probe.map_or(Verdict::Wait, |(round, _)| Verdict::WaitForProbe(round)),

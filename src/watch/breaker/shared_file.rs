@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use crate::disk::{self, Lock};
 use crate::document::{Document, SCHEMA_VERSION, Stored};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log;
 use crate::mailbox::Mailbox;
-use crate::watch::breaker::state_machine::Breaker;
+use crate::time;
+use crate::watch::breaker::state_machine::{Breaker, Settings};
 
 impl Stored for Breaker {
     const LARGEST: u64 = 4 << 20;
@@ -25,6 +26,20 @@ pub fn read(mailbox: &Mailbox) -> Result<Breaker> {
         Err(e) if e.is_missing_file() => Ok(Breaker::default()),
         other => Document::parse(&other?).map(|d| d.typed).map_err(|e| e.in_file(&path)),
     }
+}
+
+/// Ends the pause after failures: one run may be tried now. Returns why the queue was paused.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn try_now(mailbox: &Mailbox, settings: Settings) -> Result<Option<String>> {
+    read(mailbox)?;
+    let mut shared = SharedBreaker::of(mailbox);
+    let why = shared.change(|breaker| breaker.try_now(settings, time::now()));
+    if why.is_some() && shared.unsaved {
+        return Err(Error::failed(format!("{} cannot be written", path(mailbox).display()), "see why: df, and ls -l of the mailbox"));
+    }
+    Ok(why)
 }
 
 /// One watcher's access to the file.
@@ -88,8 +103,7 @@ impl SharedBreaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time;
-    use crate::watch::breaker::state_machine::{Change, Permit, Settings};
+    use crate::watch::breaker::state_machine::{Change, Permit};
     use std::time::Duration;
 
     #[test]

@@ -195,6 +195,16 @@ impl Breaker {
         }
     }
 
+    /// The operator does not want to wait for the end of the pause: one run may be tried now. Returns why the queue was paused.
+    pub fn try_now(&mut self, settings: Settings, now: Time) -> Option<String> {
+        if !matches!(self.permit(settings, now), Permit::NotBefore(_)) {
+            return None;
+        }
+        let State::Open { until, why, .. } = &mut self.state else { return None };
+        *until = now;
+        Some(why.clone())
+    }
+
     /// The run that is being tried, and when it was launched.
     #[must_use]
     pub fn probe(&self) -> Option<(&str, Option<Time>)> {

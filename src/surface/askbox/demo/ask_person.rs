@@ -1,24 +1,40 @@
-//! Asks the person in front of the demo for the answer, as the inbox does.
+//! The person in front of the demo: the pauses between the steps, and the answer, on the inbox's own screen.
 
-use crate::error::{Error, Result};
+use std::io::BufRead;
+
+use crate::error::{IoContext, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::surface::ask_answer::answering;
-use crate::surface::ask_answer::inbox::{Reply, ask_all};
+use crate::surface::askbox::inbox::{self, Decision};
 use crate::surface::program;
 
-/// Asks the question; returns `None` if the person declines.
-pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<String>> {
-    let question = answering::question(mailbox, workflow)?;
+/// What the person does with the demo's question.
+pub(super) enum Reply {
+    Answer(String),
+    Decline,
+    Leave,
+}
+
+/// Waits until the person wants to go on; `false` if the person ends the demo.
+pub(super) fn wants_to_go_on() -> Result<bool> {
+    program::print("\n   Enter goes on, q and Enter end the demo: ")?;
+    let mut line = String::new();
+    let length = std::io::stdin().lock().read_line(&mut line).io("read", "the terminal")?;
+    // Ctrl-D ends the input instead of a line.
+    if length == 0 {
+        program::print("\n")?;
+    }
+    Ok(length > 0 && !matches!(line.trim(), "q" | "Q" | "quit" | "exit"))
+}
+
+/// Asks the question.
+pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Reply> {
     loop {
-        match ask_all(&question)? {
-            Reply::Given(value) => return Ok(Some(value.to_text())),
-            Reply::Decline => return Ok(None),
-            Reply::AskBack => program::say("note: the demo's agent is a script, and cannot reply to a question\n"),
-            Reply::Skip | Reply::Quit => {
-                let hint = "start again with: askbox demo; or let it answer automatically: askbox demo --auto";
-                return Err(Error::failed("the demo got no answer", hint));
-            }
+        match inbox::ask(mailbox, workflow)? {
+            Some(Decision::Answer(value)) => return Ok(Reply::Answer(value.to_text())),
+            Some(Decision::Decline(_)) => return Ok(Reply::Decline),
+            Some(Decision::AskBack(_)) => program::say("note: the demo's agent is a script, and cannot reply to a question\n"),
+            None => return Ok(Reply::Leave),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::mailbox::{Folder, Mailbox, list, read_question, round};
 use crate::run::attempt::record;
 use crate::surface::args::askbox_args::Demo;
 use crate::surface::askbox::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
-use crate::surface::askbox::demo::ask_person::ask;
+use crate::surface::askbox::demo::ask_person::{Reply, ask, wants_to_go_on};
 use crate::surface::askbox::demo::narration::{command, file, heading, print, what_next};
 use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::{Stage, succeeded};
@@ -21,6 +21,12 @@ use crate::text;
 /// The agent's pause between two steps, in milliseconds, where a person watches.
 const PACE: u64 = 500;
 
+/// How far the demo came.
+enum End {
+    Reached,
+    Left,
+}
+
 /// Runs the demo.
 pub fn run(args: &Demo) -> Result<u8> {
     let has_person = program::is_interactive() && !args.auto;
@@ -29,21 +35,26 @@ pub fn run(args: &Demo) -> Result<u8> {
     let_signal_end();
     let root = stage.root().display();
     match &done {
-        Ok(()) if args.keep => {
+        Ok(_) if args.keep => {
             print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
         }
-        Ok(()) => remove(stage.root())?,
+        Ok(End::Reached) => remove(stage.root())?,
+        Ok(End::Left) => {
+            remove(stage.root())?;
+            print("The demo has ended early, and its files are removed.\n")?;
+        }
         // After a failure, the files show what happened.
         Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),
     }
-    done.map(|()| 0)
+    done.map(|_| 0)
 }
 
 fn remove(root: &Path) -> Result<()> {
     std::fs::remove_dir_all(root).io("remove", root)
 }
 
-fn show(stage: &Stage, has_person: bool) -> Result<()> {
+fn show(stage: &Stage, has_person: bool) -> Result<End> {
+    let goes_on = || if has_person { wants_to_go_on() } else { Ok(true) };
     let workflow: WorkflowId = script::WORKFLOW.parse()?;
     print(&format!(
         "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
@@ -63,24 +74,33 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
     for folder in [Folder::Pending, Folder::Checkpoints] {
         file(&mailbox.document(folder, &workflow))?;
     }
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
 
     heading(2, "A watcher waits. The file system wakes it, so waiting costs nothing.")?;
     command("relaunch watch &")?;
     let watcher = Watcher::start(stage)?;
     watcher.until(|line| line.contains("  watching  "), Duration::from_secs(20))?;
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
 
     heading(3, "Minutes or days later, you answer.")?;
     run_program(stage, "ask-answer", &["list"])?;
     run_program(stage, "ask-answer", &["show", script::WORKFLOW])?;
-    let answer = if has_person { ask(&mailbox, &workflow)? } else { Some(script::AUTO.to_owned()) };
+    let reply = if has_person { ask(&mailbox, &workflow)? } else { Reply::Answer(script::AUTO.to_owned()) };
     if !has_person {
         print("   (the demo answers automatically)\n")?;
     }
-    match &answer {
-        Some(answer) if is_option(&mailbox, &workflow, answer)? => run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?,
+    match &reply {
+        Reply::Answer(answer) if is_option(&mailbox, &workflow, answer)? => {
+            run_program(stage, "ask-answer", &["--", script::WORKFLOW, answer])?
+        }
         // The person has said already that these are no misspelt option.
-        Some(answer) => run_program(stage, "ask-answer", &["--text", "--", script::WORKFLOW, answer])?,
-        None => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
+        Reply::Answer(answer) => run_program(stage, "ask-answer", &["--text", "--", script::WORKFLOW, answer])?,
+        Reply::Decline => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
+        Reply::Leave => return Ok(End::Left),
     }
 
     heading(4, "The watcher relaunches the agent once: a new process, with the checkpoint and the answer.")?;
@@ -88,6 +108,9 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
     command(&format!("relaunch logs -f {}", script::WORKFLOW))?;
     follow_second_run(&mailbox, &round)?;
     watcher.end();
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
 
     heading(5, "What remains")?;
     print("   The agent's work:\n\n")?;
@@ -105,7 +128,8 @@ fn show(stage: &Stage, has_person: bool) -> Result<()> {
     command("cat audit.jsonl")?;
     let audit = std::fs::read_to_string(mailbox.audit()).io("read", mailbox.audit())?;
     audit.lines().try_for_each(|line| print(&format!("   {line}\n")))?;
-    what_next()
+    what_next()?;
+    Ok(End::Reached)
 }
 
 fn is_option(mailbox: &Mailbox, workflow: &WorkflowId, answer: &str) -> Result<bool> {

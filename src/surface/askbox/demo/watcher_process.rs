@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Result};
@@ -75,8 +75,9 @@ impl Drop for Watcher {
     }
 }
 
-/// Whether a signal has come: the signal's thread says how the demo ends, and no other.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Whether a signal has come: the signal's thread says how the demo ends, and no other. The handler itself sets it: a terminal sends
+/// the signal to the demo and its agent together, so the agent's end can never be seen before it.
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// After a signal: waits until its thread has ended this process.
 pub(super) fn let_signal_end() {
@@ -88,14 +89,17 @@ pub(super) fn let_signal_end() {
 /// Ends the watcher and the run, and removes the temporary folder, when the demo is interrupted.
 pub(super) fn clean_up_on_signal(stage: &Stage, keep: bool) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+    const ENDING: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
+    let mut signals = ENDING
+        .into_iter()
+        .try_for_each(|signal| signal_hook::flag::register(signal, Arc::clone(&INTERRUPTED)).map(drop))
+        .and_then(|()| signal_hook::iterator::Signals::new(ENDING))
         .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
     let root = stage.root().to_path_buf();
     let mut stop = stage.program("relaunch");
     stop.args(["stop", "--now", "--grace", "1s", script::WORKFLOW]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     thread::start(move || {
         if let Some(signal) = signals.forever().next() {
-            INTERRUPTED.store(true, Ordering::Release);
             Watcher::end_any();
             if !keep {
                 // The run writes there until it has ended.

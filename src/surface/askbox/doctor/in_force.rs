@@ -50,14 +50,20 @@ pub(crate) fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Load
         }
     }
     for config::Key { path: key, .. } in config::keys() {
-        let keys: Vec<String> = match key.strip_prefix("runner.*.") {
-            Some(rest) => names.iter().map(|name| format!("runner.{name}.{rest}")).collect(),
+        let keys: Vec<String> = match key.split_once(".*.") {
+            Some(("target", rest)) => config.target.keys().map(|name| format!("target.{name}.{rest}")).collect(),
+            Some((_, rest)) => names.iter().map(|name| format!("runner.{name}.{rest}")).collect(),
             None => vec![(*key).to_owned()],
         };
         for key in keys {
             let mut value = key.split('.').fold(&tree, |tree, piece| &tree[piece]).clone();
             if key.ends_with(".env") {
                 hide(&mut value);
+            }
+            // Whoever knows such an address can read or write what is told there.
+            let is_secret = key.starts_with("target.") && [".webhook", ".ntfy", ".ntfy_replies"].iter().any(|end| key.ends_with(end));
+            if is_secret && value != "" {
+                value = "(set)".into();
             }
             let from = if loaded.set.contains(&key) { "file" } else { "default" };
             values.push(Value { key, value, from: from.into() });

@@ -7,6 +7,7 @@
 //! - `in_force`: the configuration in force, and where each value comes from
 //! - `setup`: programs, configuration, folders outside the mailbox; `agent_version`: the version of `claude`
 //! - `files`, `leftovers`: owners, modes, links and names in the mailbox; temporary files of killed programs
+//! - `targets`: where people are told, and when that last worked
 //! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
 //! - `one_workflow`: the same for one workflow; `progress`: how far the doctor has come
 //! - `waits`: workflows that wait for others
@@ -24,6 +25,7 @@ mod quarantined;
 mod report;
 mod runs;
 mod setup;
+mod targets;
 mod waits;
 
 pub use report::run;

@@ -12,7 +12,7 @@ use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
 use crate::surface::askbox::doctor::progress::Progress;
-use crate::surface::askbox::doctor::{agent_version, documents, files, in_force, one_workflow, setup, waits};
+use crate::surface::askbox::doctor::{agent_version, documents, files, in_force, one_workflow, setup, targets, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
@@ -33,6 +33,9 @@ struct Report {
     /// The agent program and its version, if it is `claude`; missing if one workflow was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentVersion>,
+    /// The places where people are told; missing if there are none, or if one workflow was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<targets::Known>,
     /// The configuration in force. People see more than its first two values only with `--config`.
     in_force: Vec<in_force::Value>,
 }
@@ -81,10 +84,19 @@ pub fn run(args: &Doctor) -> Result<u8> {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::of(&checkup.config) } else { None };
+    let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
     // Takes its line off the terminal.
     drop(checkup.progress);
-    let report =
-        Report { ok: checkup.findings.is_empty(), findings: checkup.findings, more: checkup.more, not_checked, watcher, agent, in_force };
+    let report = Report {
+        ok: checkup.findings.is_empty(),
+        findings: checkup.findings,
+        more: checkup.more,
+        not_checked,
+        watcher,
+        agent,
+        targets,
+        in_force,
+    };
     if args.common.json {
         program::print_json(&report)?;
     } else {
@@ -105,6 +117,7 @@ fn words(report: &Report, root: &Path) -> String {
         out.push_str("No watcher is running; start one with: relaunch watch\n");
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
+    report.targets.iter().for_each(|target| out.push_str(&target.words()));
     match report.findings.len() {
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),

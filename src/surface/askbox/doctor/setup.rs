@@ -8,6 +8,7 @@ use crate::config;
 use crate::error::Error;
 use crate::run::process::programs;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
+use crate::surface::askbox::doctor::targets;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -17,6 +18,7 @@ pub(super) fn look(checkup: &mut Checkup, unreadable: Option<&Error>) {
         None => {
             runners(checkup);
             folders(checkup);
+            targets::look(checkup);
         }
     }
     who_may_write(checkup);
@@ -70,12 +72,6 @@ fn runners(checkup: &mut Checkup) {
             }
         }
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
-    }
-    if let Some(program) = checkup.config.notify.command.first().cloned()
-        && let Err(error) = programs::find(Path::new(&program))
-    {
-        let mend = programs::not_executable(Path::new(&program)).map_or_else(|| edit(&place), |file| format!("chmod +x {}", word(&file)));
-        checkup.report("no_notifier", "notify.command", format!("{error}, so nobody is notified of questions"), mend);
     }
 }
 

@@ -1,8 +1,9 @@
-//! Of which questions the user has been notified: the file `locks/told`. A watcher that starts notifies the user of the others.
+//! Of which questions a watcher has taken note, in its log and in the audit trail: the file `locks/told`. A watcher that starts takes
+//! note of the others.
 //!
-//! The modification time says until when every question was told. Two files may come at the same time of a coarse clock, and one
-//! that came first may be read last: the file names the questions of the last moments, and only those were told. The file is not
-//! synced: after a power cut, the user may be notified twice.
+//! The modification time says until when every question was noted. Two files may come at the same time of a coarse clock, and one
+//! that came first may be read last: the file names the questions of the last moments, and only those were noted. The file is not
+//! synced: after a power cut, a question may be noted twice.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use crate::disk;
 use crate::mailbox::Mailbox;
 
-/// How long before the modification time a question may have come that was not told.
+/// How long before the modification time a question may have come that was not noted.
 const LAST_MOMENTS: Duration = Duration::from_secs(1);
 /// How many questions the file names at most.
 const NAMED: usize = 4096;
@@ -24,10 +25,10 @@ const LONGEST: u64 = NAMED as u64 * 300;
 type Arrival = (u128, String);
 
 #[derive(Debug)]
-pub(in crate::watch) struct LastNotified {
+pub(in crate::watch) struct LastSeen {
     path: PathBuf,
-    /// What an earlier watcher has told; `None` if no watcher ran before.
-    before: Option<Told>,
+    /// What an earlier watcher has noted; `None` if no watcher ran before.
+    before: Option<Noted>,
     /// This watcher has read every question that came until then.
     read: SystemTime,
     /// The questions of the last moments that this watcher has read.
@@ -36,28 +37,28 @@ pub(in crate::watch) struct LastNotified {
 }
 
 #[derive(Debug)]
-struct Told {
-    /// Each question that came before this was told, in nanoseconds since 1970.
+struct Noted {
+    /// Each question that came before this was noted, in nanoseconds since 1970.
     all_before: u128,
-    /// These were told as well.
+    /// These were noted as well.
     named: BTreeSet<Arrival>,
 }
 
-impl LastNotified {
+impl LastSeen {
     /// A watcher that starts reads every question in `pending/` after this.
     pub(in crate::watch) fn of(mailbox: &Mailbox) -> Self {
         let (path, now) = (mailbox.lock_file("told"), SystemTime::now());
         // A time ahead of the clock was written before the clock was set back: it says nothing.
         let at = disk::metadata(&path).and_then(|m| m.modified()).ok().filter(|at| *at <= now);
-        let before = at.map(|at| Told::read(&path, at));
-        let last = before.iter().flat_map(|told| told.named.clone()).collect();
+        let before = at.map(|at| Noted::read(&path, at));
+        let last = before.iter().flat_map(|noted| noted.named.clone()).collect();
         Self { path, before, read: now, last, is_marked: false }
     }
 
-    /// Whether a question came that no earlier watcher has told.
+    /// Whether a question came that no earlier watcher has noted.
     pub(in crate::watch) fn is_news(&self, path: &Path) -> bool {
-        let Some(told) = &self.before else { return true };
-        arrival(path).is_some_and(|arrival| arrival.0 >= told.all_before && !told.named.contains(&arrival))
+        let Some(noted) = &self.before else { return true };
+        arrival(path).is_some_and(|arrival| arrival.0 >= noted.all_before && !noted.named.contains(&arrival))
     }
 
     /// This question was read, and all that came before it.
@@ -69,7 +70,7 @@ impl LastNotified {
         self.is_marked = false;
     }
 
-    /// Notes that the user has been notified of every question that was read.
+    /// Writes down that every question that was read has been noted.
     pub(in crate::watch) fn mark(&mut self) {
         if self.is_marked {
             return;
@@ -84,7 +85,7 @@ impl LastNotified {
     }
 }
 
-impl Told {
+impl Noted {
     fn read(path: &Path, at: SystemTime) -> Self {
         let content = disk::read(path, LONGEST).unwrap_or_default();
         let line = |line: &str| line.split_once(' ').and_then(|(came, name)| Some((came.parse().ok()?, name.to_owned())));
@@ -117,29 +118,29 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_news_although_another_one_of_the_same_moment_was_told() {
+    fn a_question_is_news_although_another_one_of_the_same_moment_was_noted() {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
-        let mut first = LastNotified::of(&mailbox);
+        let mut first = LastSeen::of(&mailbox);
         // On most machines the kernel gives these the same time.
         let files = arrivals(folder.path(), &["a", "b", "c"]);
         assert!(files.iter().all(|path| first.is_news(path)), "no watcher ran before");
         first.has_read(&files[1]);
         first.mark();
-        let second = LastNotified::of(&mailbox);
+        let second = LastSeen::of(&mailbox);
         assert_eq!(files.iter().map(|path| second.is_news(path)).collect::<Vec<_>>(), [true, false, true]);
     }
 
     #[test]
-    fn what_was_told_stays_told_through_watchers_that_told_nothing() {
+    fn what_was_noted_stays_noted_through_watchers_that_noted_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let files = arrivals(folder.path(), &["a"]);
-        let mut first = LastNotified::of(&mailbox);
+        let mut first = LastSeen::of(&mailbox);
         first.has_read(&files[0]);
         first.mark();
         for _ in 0..3 {
-            let mut next = LastNotified::of(&mailbox);
+            let mut next = LastSeen::of(&mailbox);
             assert!(!next.is_news(&files[0]));
             next.mark();
         }

@@ -1,0 +1,121 @@
+//! One target at work: its records, what is being told, and the stream of its replies.
+
+use std::collections::HashSet;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use uuid::Uuid;
+
+use crate::config::{Event, Notify, Target};
+use crate::error::Result;
+use crate::mailbox::{Folder, Mailbox, list, timers};
+use crate::news::courier::Note;
+use crate::news::facts::{self, Facts};
+use crate::news::ledger::Ledger;
+use crate::news::listener::Listener;
+use crate::news::message::Message;
+use crate::news::post::{Parcel, Place};
+use crate::news::record::{Entry, State};
+use crate::news::replies::ReplyKey;
+use crate::news::{call, means};
+
+/// One target at work.
+pub(super) struct Desk {
+    pub target: Target,
+    pub ledger: Ledger,
+    /// What is being told.
+    pub busy: HashSet<Place>,
+    pub programs: usize,
+    pub listener: Listener,
+    /// How long its topic for replies is followed.
+    pub follow_until: Option<Instant>,
+}
+
+impl Desk {
+    /// Tells one parcel, or drops what is true no longer.
+    pub(super) fn send(
+        &mut self,
+        mailbox: &Mailbox,
+        notify: &Notify,
+        name: &str,
+        key: Option<&ReplyKey>,
+        parcel: Parcel,
+        sender: &Sender<Note>,
+    ) -> Result<()> {
+        let (places, message, replies) = match parcel {
+            Parcel::One(place) => match self.of_one(mailbox, name, key, &place)? {
+                Some((message, replies)) => (vec![place], message, replies),
+                // What a crash left half sent may have been seen.
+                None => {
+                    return self.change(&place, |entry| {
+                        entry.state = if entry.state == State::Sending { State::Sent } else { State::Dropped };
+                    });
+                }
+            },
+            Parcel::Several(places) => {
+                let message = self.of_several(mailbox, name, &places)?;
+                (places, message, Vec::new())
+            }
+        };
+        let call = means::call(&self.target, &message, &replies);
+        for place in &places {
+            self.change(place, |entry| entry.state = State::Sending)?;
+        }
+        let (sender, target, told) = (sender.clone(), name.to_owned(), places.clone());
+        let limit = notify.time_limit.0;
+        let ended = {
+            let (sender, target, told) = (sender.clone(), target.clone(), told.clone());
+            move |result| drop(sender.send(Note::Told(target, told, result)))
+        };
+        match call.and_then(|call| call::start(call, limit, ended)) {
+            // The system has no process to spare: the events stay as they are.
+            Err(e) if e.is_shortage() => return Err(e),
+            // Such as a program that is not there.
+            Err(e) => drop(sender.send(Note::Told(target, told, Err(e.to_string())))),
+            Ok(()) => {}
+        }
+        self.programs += 1;
+        self.busy.extend(places);
+        Ok(())
+    }
+
+    /// `None` if the question waits no longer.
+    fn of_one(
+        &self,
+        mailbox: &Mailbox,
+        name: &str,
+        key: Option<&ReplyKey>,
+        (round, event, count): &Place,
+    ) -> Result<Option<(Message, Vec<String>)>> {
+        let found = facts::of_workflow(mailbox, &round.workflow, std::slice::from_ref(round));
+        let is_still_so = |facts: &&Facts| facts.round == *round && (!event.asks() || facts.waits_for_a_person());
+        let Some(facts) = found.iter().find(is_still_so) else { return Ok(None) };
+        let Some(record) = self.ledger.get(round) else { return Ok(None) };
+        let Some(entry) = record.events.iter().find(|e| (e.event, e.count) == (*event, *count)) else { return Ok(None) };
+        let message = Message::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
+        let replies = match key.filter(|_| !self.target.ntfy_replies.is_empty()) {
+            Some(key) => key.replies(name, round, &facts.question, &message.buttons)?,
+            None => Vec::new(),
+        };
+        Ok(Some((message, replies)))
+    }
+
+    fn of_several(&self, mailbox: &Mailbox, name: &str, places: &[Place]) -> Result<Message> {
+        let events = timers::waiting_for_events(mailbox)?;
+        let waiting = list::workflows(mailbox, Folder::Pending)?.iter().filter(|workflow| !events.contains(workflow)).count();
+        let told: Vec<Event> = places.iter().map(|(_, event, _)| *event).collect();
+        let all: String = places.iter().map(|(round, event, count)| format!("{} {} {count}\n", round.question, event.word())).collect();
+        let id = Uuid::new_v5(&Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()), all.as_bytes());
+        Ok(Message::of_several(name, id, &told, waiting, &self.target.open))
+    }
+
+    pub(super) fn change(&mut self, (round, event, count): &Place, change: impl FnOnce(&mut Entry)) -> Result<()> {
+        if self.ledger.get(round).is_none() {
+            return Ok(());
+        }
+        self.ledger.change(round, |record| {
+            let found = record.events.iter_mut().find(|entry| (entry.event, entry.count) == (*event, *count));
+            found.map(change).is_some()
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! Which questions have the words that a person looks for.
+
+/// What of a question is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Looked<'a> {
+    /// The workflow's id.
+    pub id: &'a str,
+    /// Who asks.
+    pub asked_by: &'a str,
+    /// [`Question::project`](crate::mailbox::Question::project)
+    pub project: &'a str,
+    /// The question in one line.
+    pub headline: &'a str,
+    /// The question's priority.
+    pub priority: i32,
+}
+
+/// Whether a question has all the words of a filter: in its id, its asker, its project or its text. `project:NAME` and `by:NAME` look in
+/// one of them, `priority:N` asks for at least N.
+#[must_use]
+pub fn fits(question: Looked<'_>, filter: &str) -> bool {
+    let has = |text: &str, word: &str| text.to_lowercase().contains(word);
+    filter.to_lowercase().split_whitespace().all(|word| match word.split_once(':') {
+        Some(("project", name)) => has(question.project, name),
+        Some(("by", name)) => has(question.asked_by, name),
+        Some(("priority", least)) => least.parse::<i32>().is_ok_and(|least| question.priority >= least),
+        _ => [question.id, question.asked_by, question.project, question.headline].into_iter().any(|text| has(text, word)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_asks_for_all_of_its_words_and_for_fields_by_name() {
+        let question = Looked { id: "docs-42", asked_by: "reviewer", project: "Website", headline: "The sections overlap", priority: 3 };
+        for filter in ["", "docs", "OVERLAP reviewer", "project:web", "by:rev priority:3"] {
+            assert!(fits(question, filter), "{filter}");
+        }
+        for filter in ["other", "docs other", "project:docs", "priority:4", "priority:x"] {
+            assert!(!fits(question, filter), "{filter}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Lines that fit their width.
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::surface::terminal::columns;
+use crate::surface::terminal::wrapped;
+use crate::text;
+
+/// One line of at most this many columns.
+pub fn cut(words: &str, columns: usize) -> String {
+    columns::cut(&text::one_line(words), columns)
+}
+
+/// Plain lines of at most this many columns.
+pub fn wrapped(words: &str, columns: usize) -> Vec<Line<'static>> {
+    let clean = text::printable(words).replace('\t', "    ");
+    wrapped::wrapped(&clean, columns).into_iter().map(Line::from).collect()
+}
+
+/// The same in one style.
+pub fn styled(words: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
+    wrapped(words, columns).into_iter().map(|line| line.style(style)).collect()
+}
+
+pub fn bold() -> Style {
+    Style::default().add_modifier(Modifier::BOLD)
+}
+
+pub fn dim(words: impl Into<String>) -> Line<'static> {
+    Line::from(words.into()).style(Style::default().add_modifier(Modifier::DIM))
+}
+
+/// A line further to the right.
+pub fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {
+    line.spans.insert(0, Span::raw(" ".repeat(columns)));
+    line
+}
+
+/// Styled words as lines of at most this many columns. The lines behind the first begin with `hanging` spaces.
+pub fn flow(words: &[(String, Style)], columns: usize, hanging: usize) -> Vec<Line<'static>> {
+    let columns = columns.max(hanging + 4);
+    let (mut lines, mut line, mut used) = (Vec::new(), Vec::<Span<'static>>::new(), 0);
+    for (text, style) in words {
+        for word in text.split_inclusive(' ') {
+            let own = columns::width(word.trim_end());
+            if used > hanging.min(used) && used + own > columns && !line.is_empty() {
+                lines.push(Line::from(std::mem::take(&mut line)));
+                line.push(Span::raw(" ".repeat(hanging)));
+                used = hanging;
+            }
+            // A word that is wider than a line breaks.
+            let mut rest = String::new();
+            for c in word.chars() {
+                let own = columns::width(c.encode_utf8(&mut [0; 4]));
+                if used + own > columns && c != ' ' {
+                    line.push(Span::styled(std::mem::take(&mut rest), *style));
+                    lines.push(Line::from(std::mem::take(&mut line)));
+                    line.push(Span::raw(" ".repeat(hanging)));
+                    used = hanging;
+                }
+                rest.push(c);
+                used += own;
+            }
+            line.push(Span::styled(rest, *style));
+        }
+    }
+    lines.push(Line::from(line));
+    lines
+}
+
+/// The part of the lines from which on everything up to `at` can be seen in `rows` lines.
+pub fn scrolled_to(at: usize, rows: usize, total: usize) -> usize {
+    (at + 1).saturating_sub(rows).min(total.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn styled_words_flow_into_lines_that_fit() {
+        let words = [
+            ("one two ".to_owned(), Style::default()),
+            ("three-is-a-very-long-word".to_owned(), bold()),
+            (" end".to_owned(), Style::default()),
+        ];
+        for columns in 6..40 {
+            let lines = flow(&words, columns, 2);
+            assert!(lines.iter().all(|line| line.width() <= columns + 1), "{columns}: {lines:?}");
+            let all: String = lines.iter().flat_map(|line| line.spans.iter()).map(|span| span.content.as_ref()).collect();
+            assert_eq!(all.replace(' ', ""), "onetwothree-is-a-very-long-wordend");
+        }
+    }
+}

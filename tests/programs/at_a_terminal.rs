@@ -1,0 +1,95 @@
+//! What is shorter and friendlier where a person sits at a terminal: parts of ids, a filter, views that scroll.
+
+use crate::support::{Terminal, World, needs, until};
+
+#[test]
+fn a_part_of_an_id_stands_for_it_at_a_terminal_if_only_one_question_has_it_and_never_in_a_script() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in docs-42 docs-43 ship; do ask-post How? -w $w -o a=A -o b=B; done");
+    world.refused(3, "ask-answer 42 a");
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-answer docs a; echo left=$?", "Enter"]);
+    let screen = terminal.see("left=2");
+    assert!(screen.contains("`docs` is a part of 2 ids: docs-42, docs-43"), "{screen}");
+    terminal.press(&["clear; ask-answer 42 b; echo left=$?", "Enter"]);
+    terminal.see("docs-42: answered: b");
+    terminal.press(&["clear; ask-answer undo 42; echo left=$?", "Enter"]);
+    terminal.see("docs-42: taken back");
+    terminal.press(&["clear; ask-answer hip", "Enter"]);
+    assert!(terminal.see("esc later").contains("ship: asked"));
+    terminal.press(&["C-c"]);
+    assert!(world.path("m/pending/docs-42.json").exists() && world.path("m/pending/docs-43.json").exists());
+}
+
+#[test]
+fn an_exact_id_is_never_taken_for_a_part_of_another_one() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post How? -w docs -o a=A; ask-answer docs a; ask-post How? -w docs-42 -o a=A");
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-answer docs a; echo left=$?", "Enter"]);
+    terminal.see("left=4");
+    assert!(world.path("m/pending/docs-42.json").exists());
+}
+
+#[test]
+fn the_list_has_a_project_column_and_a_filter() {
+    let world = World::new();
+    world.sh(
+        "mkdir site app; (cd site && ask-post Merge? -w a --asked-by ann --priority 2); (cd app && ask-post Ship? -w b --asked-by bob)",
+    );
+    let all = world.sh("ask-answer list");
+    assert!(all.contains("PROJECT") && all.contains("site") && all.contains("app"), "{all}");
+    for (filter, only) in [("project:site", "a"), ("ship", "b"), ("by:bob project:app", "b"), ("priority:1", "a")] {
+        let listed = world.sh(&format!("ask-answer list --filter '{filter}' --json"));
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        assert_eq!((listed.as_array().unwrap().len(), listed[0]["workflow_id"].as_str()), (1, Some(only)), "{filter}: {listed}");
+        let cwd = listed[0]["cwd"].as_str().unwrap();
+        assert!(cwd.ends_with("/site") || cwd.ends_with("/app"), "{cwd}");
+    }
+    let none = world.shell("ask-answer list --filter nothing");
+    assert!(none.code() == 0 && none.stderr.contains("no pending question has these words"), "{}", none.words());
+}
+
+#[test]
+fn what_fills_the_screen_ends_with_its_terminal() {
+    needs!("tmux");
+    for (command, shown) in [("askbox inbox", "1 question is waiting"), ("relaunch status -f", "wf-1"), ("askbox tree -f", "wf-1")] {
+        let world = World::new();
+        world.sh("ask-post How? -w wf-1");
+        let terminal = Terminal::new(&world);
+        // Also where the shell's own children ignore the end of the terminal.
+        terminal.press(&[&format!("trap '' HUP; clear; {command}"), "Enter"]);
+        terminal.see(shown);
+        assert_eq!(world.processes(command).len(), 1, "{command}");
+        drop(terminal);
+        until(&format!("{command} has ended"), || world.processes(command).is_empty());
+    }
+}
+
+#[test]
+fn views_that_stay_up_to_date_scroll_and_q_leaves_them() {
+    needs!("tmux");
+    for command in ["relaunch status -f", "askbox tree -f"] {
+        let world = World::new();
+        world.sh("for n in $(seq 10 59); do ask-post How? -w wf-$n; done");
+        let terminal = Terminal::running(
+            &world,
+            (100, 20),
+            &[],
+            &["sh", "-c", &format!("{command} > /dev/tty; stty -a | grep -o -- '-*icanon'; echo left=$?; read wait")],
+        );
+        let screen = terminal.see("more lines");
+        assert!(!screen.contains("wf-59"), "{screen}");
+        terminal.press(&["End"]);
+        terminal.see("wf-59");
+        terminal.press(&["Up"]);
+        terminal.see("more lines");
+        terminal.press(&["Home"]);
+        terminal.see("wf-10");
+        terminal.press(&["q"]);
+        let screen = terminal.see("left=0");
+        assert!(screen.contains("icanon") && !screen.contains("-icanon"), "{screen}");
+    }
+}

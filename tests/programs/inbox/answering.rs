@@ -1,0 +1,222 @@
+//! One question in the inbox: options, words of one's own, several answers, batches, declining, asking back.
+
+use super::{answer, open, open_question};
+use crate::support::{Terminal, World, needs};
+use serde_json::json;
+
+#[test]
+fn a_choice_is_made_with_keys_and_sent_with_enter_and_enter_alone_decides_nothing() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh(
+        "for w in arrows number; do ask-post How? -w $w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'; done",
+    );
+    let terminal = Terminal::new(&world);
+    let screen = open_question(&terminal, "arrows");
+    for text in ["They overlap.", "1 merge  Merge into one", "3 your own words"] {
+        assert!(screen.contains(text), "{screen}");
+    }
+    terminal.press(&["Enter"]);
+    terminal.see("choose first");
+    assert!(world.path("m/pending/arrows.json").exists());
+    terminal.press(&["Down", "Down"]);
+    terminal.see("> 2 keep");
+    terminal.press(&["Enter"]);
+    terminal.see("arrows: answered: keep");
+    let sent = answer(&world, "arrows");
+    assert_eq!((&sent["value"], &sent["by"], &sent["channel"]), (&json!("keep"), &json!("ann"), &json!("inbox")));
+    terminal.see("1 question is waiting");
+    terminal.press(&["Enter"]);
+    terminal.see("1-9 choose");
+    terminal.press(&["1"]);
+    terminal.see("> 1 merge");
+    assert!(world.path("m/pending/number.json").exists(), "a key chooses, and sends nothing");
+    terminal.press(&["Enter"]);
+    terminal.see("No question is waiting");
+    assert_eq!(answer(&world, "number")["value"], "merge");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+}
+
+#[test]
+fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_letters_occur_in_one() {
+    needs!("tmux");
+    let world = World::new();
+    let terminal = Terminal::new(&world);
+    world.sh("for w in key words near; do ask-post Ship? -w $w -o nowait='Ship at once, on Monday' -o later='Do not ship'; done");
+    let types = |id: &str, words: &str| {
+        open_question(&terminal, id);
+        terminal.press(&[words]);
+        terminal.see(&format!("  {words}"));
+        terminal.press(&["Enter"]);
+    };
+    let leave = || {
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    };
+    types("key", "later");
+    terminal.see("key: answered: later");
+    assert_eq!(answer(&world, "key")["value"], "later");
+    leave();
+    types("words", "show me first");
+    terminal.see("words: answered in your own words");
+    assert_eq!(answer(&world, "words")["value"], "show me first");
+    leave();
+    types("near", "latr");
+    terminal.see("What do you mean?");
+    assert!(world.path("m/pending/near.json").exists());
+    terminal.press(&["Enter"]);
+    terminal.see("near: answered: later");
+    assert_eq!(answer(&world, "near")["value"], "later");
+}
+
+#[test]
+fn where_only_the_options_count_other_words_choose_none_of_them() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Ship? -w w -o now='Deploy now' -o later='Wait until tomorrow' --no-free-text");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["o"]);
+    terminal.see("only the options count here");
+    terminal.paste("later");
+    terminal.press(&["Enter"]);
+    terminal.see("choose first");
+    assert!(world.path("m/pending/w.json").exists());
+    terminal.press(&["1", "Enter"]);
+    terminal.see("w: answered: now");
+}
+
+#[test]
+fn keys_that_are_numbers_are_chosen_by_key_and_never_by_their_place() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'How many workers?' -w w -o 4=four -o 2=two -o 1=one");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["2"]);
+    terminal.see(">   2");
+    terminal.press(&["Enter"]);
+    terminal.see("w: answered: 2");
+    assert_eq!(answer(&world, "w")["value"], "2");
+}
+
+#[test]
+fn several_options_and_words_of_ones_own_are_marked_and_sent_together() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E -o perf=P");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["Down", "Enter"]);
+    terminal.see("mark with space");
+    terminal.press(&["Space", "3"]);
+    terminal.see("[x] perf");
+    terminal.press(&["and fuzz"]);
+    terminal.see("  and fuzz");
+    terminal.press(&["Enter"]);
+    terminal.see("No question is waiting");
+    assert_eq!(answer(&world, "w")["value"], json!(["unit", "perf", "and fuzz"]));
+}
+
+#[test]
+fn a_batch_goes_back_and_forth_and_is_looked_over_before_it_is_sent() {
+    needs!("tmux");
+    let world = World::new();
+    let batch = json!({"questions": [
+        {"question": "Which DB?", "options": [{"label": "pg", "description": "P", "preview": "host=1\nport=2"}, {"label": "lite"}]},
+        {"id": "n", "question": "How many?", "type": "number"},
+        {"id": "go", "question": "Go?", "type": "yes_no"},
+    ]});
+    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+    world.sh("ask-post -w w --file q.json");
+    let terminal = Terminal::new(&world);
+    assert!(open_question(&terminal, "w").contains("│ port=2"));
+    terminal.see("1 of 3: Which DB?");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("2 of 3: How many?");
+    terminal.press(&["abc", "Enter"]);
+    terminal.see("a number such as 42");
+    terminal.press(&["BSpace", "BSpace", "BSpace", "42", "Enter"]);
+    terminal.see("3 of 3: Go?");
+    terminal.press(&["BTab", "BTab"]);
+    terminal.see("1 of 3");
+    terminal.press(&["2", "Enter", "Enter"]);
+    terminal.see("3 of 3");
+    terminal.press(&["n"]);
+    terminal.see("> 2 no");
+    terminal.press(&["Enter"]);
+    let screen = terminal.see("Enter sends this");
+    for text in ["1. Which DB?: lite", "2. How many?: 42", "3. Go?: no"] {
+        assert!(screen.contains(text), "{screen}");
+    }
+    assert!(world.path("m/pending/w.json").exists(), "nothing is sent before it is looked over");
+    terminal.press(&["Enter"]);
+    terminal.see("No question is waiting");
+    assert_eq!(answer(&world, "w")["value"], json!({"q1": "lite", "n": "42", "go": "no"}));
+}
+
+#[test]
+fn a_question_is_left_open_declined_or_asked_back_and_a_note_goes_with_the_answer() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w declined; ask-post Which? -w back -o a=A; ask-post Which? -w noted -o a=A");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.press(&["/declined", "Enter", "Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["half a thought", "Escape"]);
+    terminal.see("? help");
+    assert!(world.path("m/pending/declined.json").exists());
+    terminal.press(&["Enter"]);
+    terminal.see("half a thought");
+    terminal.press(&["C-d"]);
+    terminal.see("Decline. Why?");
+    terminal.press(&["not mine to say", "Enter"]);
+    terminal.see("declined: declined");
+    let sent = answer(&world, "declined");
+    assert_eq!((&sent["outcome"], &sent["note"]), (&json!("declined"), &json!("not mine to say")));
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("with \"declined\"");
+    terminal.press(&["/back", "Enter", "Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["Which two?", "Enter"]);
+    terminal.see("back: asked back");
+    assert_eq!(answer(&world, "back")["asks_back"], true);
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("with \"back\"");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["n"]);
+    terminal.see("A note beside your answer");
+    terminal.press(&["but slowly", "Enter"]);
+    terminal.see("note: but slowly");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("No question is waiting");
+    assert_eq!(answer(&world, "noted")["note"], "but slowly");
+}
+
+#[test]
+fn long_words_are_written_in_the_editor_or_pasted_and_keep_their_lines() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w edited; ask-post Essay? -w pasted");
+    world.sh("printf '#!/bin/sh\\nprintf \"one\\\\n\\\\ntwo\\\\n\" > \"$1\"\\n' > ed; chmod +x ed");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "edited");
+    terminal.press(&["C-e"]);
+    terminal.see("two");
+    terminal.press(&["Enter"]);
+    terminal.see("edited: answered");
+    assert_eq!(answer(&world, "edited")["value"], "one\n\ntwo");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    // No character of a pasted text is a key.
+    terminal.paste("d first\nb second");
+    terminal.see("b second");
+    terminal.press(&["Enter"]);
+    terminal.see("pasted: answered");
+    assert_eq!(answer(&world, "pasted")["value"], "d first\nb second");
+}

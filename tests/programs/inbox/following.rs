@@ -1,0 +1,97 @@
+//! What changes while the inbox is on the screen, and what became of what was answered.
+
+use super::{answer, open, open_question};
+use crate::support::{Terminal, World, needs};
+
+#[test]
+fn a_question_that_is_answered_elsewhere_meanwhile_is_said_and_what_was_typed_is_kept() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w answered; ask-post How? -w changed");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "answered");
+    terminal.press(&["my long thoughts"]);
+    terminal.see("my long thoughts");
+    world.sh("ask-answer answered no --by eve");
+    let screen = terminal.see("This question is over");
+    assert!(screen.contains("answered by eve") && screen.contains("my long thoughts"), "{screen}");
+    terminal.press(&["w"]);
+    let screen = terminal.see("your text is kept in ");
+    let path = screen.lines().find_map(|line| line.split("your text is kept in ").nth(1)).unwrap().trim();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "my long thoughts");
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(answer(&world, "answered")["by"], "eve");
+    // Replaced while it is on the screen: nothing typed goes to the new question unseen.
+    terminal.press(&["Enter"]);
+    terminal.see("1 question is waiting");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["as before"]);
+    terminal.see("as before");
+    world.sh("ask-post 'Shall I delete it all?' -w changed --supersede");
+    terminal.see("asks another question by now");
+    terminal.press(&["o"]);
+    terminal.see("Shall I delete it all?");
+    let screen = terminal.see("esc later");
+    assert!(screen.contains("as before"), "{screen}");
+    terminal.press(&["Escape"]);
+    terminal.see("1 question is waiting");
+    assert!(world.path("m/pending/changed.json").exists());
+}
+
+#[test]
+fn the_list_follows_the_mailbox_and_an_answer_is_taken_back_with_one_key() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    let terminal = Terminal::new(&world);
+    assert!(open(&terminal).contains("No question is waiting"));
+    world.sh("ask-post How? -w second -o a=A -o b=B");
+    terminal.see("1 question is waiting");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("second: answered: a");
+    terminal.press(&["u"]);
+    terminal.see("second: taken back");
+    terminal.see("1 question is waiting");
+    assert!(world.path("m/pending/second.json").exists() && !world.path("m/answered/second.json").exists());
+}
+
+#[test]
+fn the_second_pane_shows_what_became_of_answered_questions() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post How? -w open -o a=A; ask-post 'Which one?' -w given -o a=A; ask-answer given a --note 'with care'");
+    world.sh("ask-post Gone? -w gone; ask-answer cancel gone --why obsolete");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.press(&["Tab"]);
+    let screen = terminal.see("What became of answered questions");
+    assert!(screen.contains("answered") && screen.contains("Which one? → a") && screen.contains("withdrawn"), "{screen}");
+    terminal.press(&["Down"]);
+    terminal.see("with care");
+    terminal.press(&["u"]);
+    terminal.see("given: taken back");
+    terminal.press(&["Tab"]);
+    terminal.see("2 questions are waiting");
+}
+
+#[test]
+fn ctrl_c_and_sigterm_leave_a_clean_screen_and_the_status_130() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post How? -w w");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["half", "C-c"]);
+    let screen = terminal.see("left=130");
+    assert!(!screen.contains("How?"), "{screen}");
+    terminal.press(&["clear; ask-answer & p=$!; fg; echo left=$?", "Enter"]);
+    terminal.see("? help");
+    world.sh("kill $(pgrep -x askbox -P $(tmux -S ./tmux list-panes -F '#{pane_pid}'))");
+    terminal.see("left=130");
+    // The terminal shows what is typed again.
+    terminal.press(&["echo visible", "Enter"]);
+    terminal.see("\nvisible");
+}

@@ -1,0 +1,35 @@
+//! The interactive inbox of `ask-answer`, in a real terminal.
+//!
+//! - `answering`: one question: options, words, several answers, batches
+//! - `following`: what changes while it is on the screen
+//! - `many`: sizes of screens and numbers of questions
+
+mod answering;
+mod following;
+mod many;
+
+use crate::support::{Terminal, World};
+use serde_json::Value;
+
+/// Opens the inbox on a clean screen.
+fn open(terminal: &Terminal<'_>) -> String {
+    terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+    terminal.see("? help")
+}
+
+/// Opens the inbox on one question.
+fn open_question(terminal: &Terminal<'_>, id: &str) -> String {
+    terminal.press(&[&format!("clear; ask-answer {id}; echo left=$?"), "Enter"]);
+    terminal.see("esc later")
+}
+
+/// The answer that lies in the mailbox.
+fn answer(world: &World, id: &str) -> Value {
+    world.json(format!("m/answered/{id}.json"))["answer"].clone()
+}
+
+/// The number of the line that holds a text.
+#[track_caller]
+fn line_of(screen: &str, text: &str) -> usize {
+    screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text:?} in\n{screen}"))
+}

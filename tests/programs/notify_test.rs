@@ -1,0 +1,81 @@
+//! `askbox notify test`.
+
+use crate::support::{World, files};
+
+/// A world whose target `desk` notes what it is told.
+fn world_with_desk(script: &str) -> World {
+    let world = World::at_home();
+    let program = world.path("desk.sh");
+    files::write_program(&program, &format!("#!/bin/sh\n{script}\n"));
+    std::fs::create_dir_all(world.path(".config/askbox")).expect("a folder");
+    std::fs::write(world.path(".config/askbox/config.toml"), format!("[target.desk]\nexec = [\"{}\"]\n", program.display()))
+        .expect("a file");
+    world
+}
+
+const NOTES: &str = "cat >desk.json";
+/// Types what has arrived.
+const TYPES: &str = "(until [ -s desk.json ]; do sleep 0.05; done; jq -r .title desk.json | sed 's/.*: //') | askbox notify test";
+
+#[test]
+fn a_test_is_confirmed_by_the_code_that_arrived_and_the_doctor_says_when() {
+    let world = world_with_desk(NOTES);
+    let out = world.shell(TYPES);
+    assert_eq!(out.code(), 0, "{}", out.words());
+    assert!(out.stdout.contains("desk: sent.") && out.stdout.contains("desk: confirmed"), "{}", out.stdout);
+    let doctor = world.shell("askbox doctor");
+    assert!(doctor.stdout.contains("Target desk (exec): last told 0s ago, last confirmed 0s ago."), "{}", doctor.stdout);
+}
+
+#[test]
+fn a_test_that_nobody_confirms_fails_and_the_doctor_names_the_target() {
+    let world = world_with_desk(NOTES);
+    let said = world.refused(1, "printf '00000\\n\\n' | askbox notify test desk 2>&1");
+    assert!(said.contains("That is not the code.") && said.contains("nobody confirmed"), "{said}");
+    let doctor = world.shell("askbox doctor");
+    assert!(doctor.stdout.contains("not_told: target desk: could not be told"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("$ askbox notify test desk"), "{}", doctor.stdout);
+    // What the doctor says mends it.
+    world.sh("rm desk.json");
+    assert_eq!(world.shell(TYPES).code(), 0);
+    assert!(!world.shell("askbox doctor").stdout.contains("not_told"));
+}
+
+#[test]
+fn a_target_that_cannot_be_told_is_an_error_with_its_reason() {
+    let world = world_with_desk("exit 3");
+    let said = world.refused(1, "askbox notify test </dev/null 2>&1");
+    assert!(said.contains("error: target desk:") && said.contains("exit status: 3"), "{said}");
+}
+
+#[test]
+fn a_test_without_targets_or_of_an_unknown_one_says_what_there_is() {
+    let world = world_with_desk(NOTES);
+    let said = world.refused(3, "askbox notify test phone 2>&1");
+    assert!(said.contains("there is no target `phone`") && said.contains("targets: desk"), "{said}");
+    std::fs::write(world.path(".config/askbox/config.toml"), "").expect("a file");
+    let said = world.refused(3, "askbox notify test 2>&1");
+    assert!(said.contains("nobody to tell") && said.contains("[target.NAME]"), "{said}");
+}
+
+#[test]
+fn a_target_of_the_configuration_that_makes_no_sense_is_refused_with_its_key() {
+    let world = world_with_desk(NOTES);
+    for (toml, words) in [
+        ("[target.desk]\nexec = ['true']\ndesktop = true", "target.desk: says more than one way to be told"),
+        ("[target.Phone]\ndesktop = true", "target.Phone: is no name of a target"),
+        ("[target.hook]\nwebhook = 'example.org'", "target.hook.webhook: is no URL"),
+        ("[target.phone]\nntfy = 'https://ntfy.sh'", "target.phone.ntfy: names no topic"),
+        (
+            "[target.phone]\nntfy = 'https://ntfy.sh/a'\nntfy_replies = 'https://ntfy.sh/a'",
+            "target.phone.ntfy_replies: is no topic of its own",
+        ),
+        ("[notify]\nquiet = '22-7'", "notify.quiet"),
+        ("[target.phone]\nevents = ['askd']", "target.phone.events"),
+        ("[notify]\ncommand = ['true']\n[target.command]\ndesktop = true", "notify.command: is written beside a [target.command]"),
+    ] {
+        std::fs::write(world.path(".config/askbox/config.toml"), toml).expect("a file");
+        let said = world.refused(5, "askbox notify test 2>&1");
+        assert!(said.contains(words), "{toml}: {said}");
+    }
+}
