@@ -44,6 +44,14 @@ pub enum Error {
         /// How to correct it.
         fix: String,
     },
+    /// A document that a newer askbox wrote. It stays as it is and where it is, so that the newer program finds it. Exit 5.
+    #[error("{file}: schema_version: {version} is of a newer askbox")]
+    Newer {
+        /// The file.
+        file: String,
+        /// The version of the document.
+        version: u64,
+    },
     /// The time to wait is over, and there is no answer yet. Exit 6.
     #[error("{message}")]
     Waiting {
@@ -89,7 +97,7 @@ impl Error {
             Self::Usage { .. } => 2,
             Self::NotFound { .. } => 3,
             Self::Conflict { .. } => 4,
-            Self::Invalid { .. } => 5,
+            Self::Invalid { .. } | Self::Newer { .. } => 5,
             Self::Waiting { .. } => 6,
         }
     }
@@ -105,6 +113,7 @@ impl Error {
             | Self::Held { hint, .. }
             | Self::Failed { hint, .. } => hint.clone(),
             Self::Invalid { fix, .. } => fix.clone(),
+            Self::Newer { .. } => "the file is left as it is; update askbox".into(),
             Self::Io { source, path, .. } => io_hint(source, path),
         }
     }

@@ -207,6 +207,16 @@ pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     text.trim_ascii_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 
+/// The `schema_version` of a document that a newer askbox wrote. Reads no other field.
+#[must_use]
+pub fn newer_version(bytes: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema_version: u64,
+    }
+    json::<Versioned>(bytes).map(|document| document.schema_version).filter(|version| *version > u64::from(SCHEMA_VERSION))
+}
+
 /// The JSON of a value of ours.
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     to_text(value).map(String::into_bytes)

@@ -19,7 +19,7 @@ pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocum
     let length = disk::metadata(&path).map_or(0, |m| m.len());
     let limit = if (MAX_QUESTION..=MAX_PENDING).contains(&length) { MAX_PENDING } else { MAX_QUESTION };
     let bytes = disk::read(&path, limit)?;
-    let document: QuestionDocument = Document::parse(&bytes).map_err(|e| e.in_file(&path))?;
+    let document = parse(&bytes, &path)?;
     if bytes.len() as u64 > MAX_QUESTION && document.typed.closed.is_none() {
         return Err(disk::too_long(&path, bytes.len() as u64, MAX_QUESTION));
     }
@@ -38,7 +38,15 @@ pub fn answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocu
 
 /// Reads a question document of any state, without checking the question.
 pub fn document(path: &Path) -> Result<QuestionDocument> {
-    Document::parse(&disk::read(path, Question::LARGEST)?).map_err(|e| e.in_file(path))
+    parse(&disk::read(path, Question::LARGEST)?, path)
+}
+
+/// Reads the version first: the fields of a newer document may mean something else, or have another type.
+fn parse(bytes: &[u8], path: &Path) -> Result<QuestionDocument> {
+    match document::newer_version(bytes) {
+        Some(version) => Err(Error::Newer { file: path.display().to_string(), version }),
+        None => Document::parse(bytes).map_err(|e| e.in_file(path)),
+    }
 }
 
 /// Reads `FOLDER/WORKFLOW.QUESTION.json`, and checks that the document is that round's: a power cut on a filesystem without a journal can

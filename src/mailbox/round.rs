@@ -159,6 +159,18 @@ pub fn unusable_answer(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error
     read_question::answered(mailbox, workflow).err().filter(|e| !e.is_missing_file())
 }
 
+/// Why a file of an open round of this workflow cannot be used.
+#[must_use]
+pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
+    let round = |folder| list::round_names(mailbox, folder).filter(|round| round.workflow == *workflow).map(move |round| (folder, round));
+    let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(round);
+    unusable_answer(mailbox, workflow)
+        .or_else(|| read_question::document(&mailbox.document(Folder::Pending, workflow)).err())
+        .filter(|e| !e.is_missing_file())
+        .or_else(|| claimed.filter_map(|(folder, round)| read_question::document(&mailbox.round(folder, &round)).err()).next())
+        .filter(|e| !e.is_missing_file())
+}
+
 /// The newest round of a workflow.
 #[must_use]
 pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {

@@ -14,6 +14,8 @@ mod held_rounds;
 mod large_mailbox;
 mod links;
 mod names;
+mod newer_versions;
+mod older_versions;
 mod other_rounds;
 mod races;
 mod sizes;

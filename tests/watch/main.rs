@@ -20,4 +20,5 @@ mod pause;
 mod told;
 mod umask;
 mod until;
+mod upgrade;
 mod watchers;

@@ -113,7 +113,7 @@ pub fn save(mailbox: &Mailbox, workflow: &WorkflowId, json: &[u8]) -> Result<Pat
         _ => document.typed.workflow_id = Some(workflow.clone()),
     }
     checkpoint::check(&document.typed)?;
-    document.typed.schema_version = Some(crate::document::SCHEMA_VERSION);
+    document.typed.schema_version = document.typed.schema_version.max(Some(crate::document::SCHEMA_VERSION));
     document.update()?;
     // Whatever is wrong with it is said before the wait for the lock.
     checkpoint::to_file(&document, 0)?;

@@ -96,7 +96,7 @@ pub struct HistoryEntry {
 pub fn entry(mailbox: &Mailbox, found: &PastRound) -> Result<Option<HistoryEntry>> {
     let entry = found.read(mailbox).and_then(|round| round.map(|round| of(mailbox, round)).transpose());
     match entry {
-        Err(e @ (Error::Invalid { .. } | Error::Io { .. })) => Ok(Some(unreadable(mailbox, found, &e))),
+        Err(e @ (Error::Invalid { .. } | Error::Newer { .. } | Error::Io { .. })) => Ok(Some(unreadable(mailbox, found, &e))),
         other => other,
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::disk;
+use crate::error::Error;
 use crate::mailbox::Folder;
 use crate::mailbox::transitions::intake::{self, Found};
 use crate::watch::watcher::{KnownQuestion, Watcher, pause_after};
@@ -45,6 +46,12 @@ impl Watcher<'_> {
             // `quarantine` has logged it.
             Ok(Found::Quarantined) => {}
             Err(e) if e.is_held() => self.look_later(path, pause_after(&e)),
+            Err(e @ Error::Newer { .. }) => {
+                let known = KnownQuestion { round: hash(e.to_string()), stamp };
+                if self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round) {
+                    log::error(&e);
+                }
+            }
             Err(e) => log::error(&e),
         }
     }

@@ -155,9 +155,9 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
     // Read before the rounds: whatever ends a wait creates a round first.
     let waits = awaits::of_parent(mailbox, workflow)?;
     let found = round::latest(mailbox, workflow);
-    // A file in `answered/` would be the newest round, unless something later waits or runs.
+    // Such a file would be the newest round, unless something later waits or runs.
     if found.as_ref().is_none_or(|found| found.folder == Folder::Closed)
-        && let Some(unusable) = round::unusable_answer(mailbox, workflow)
+        && let Some(unusable) = round::unusable_file(mailbox, workflow)
     {
         return Err(unusable);
     }

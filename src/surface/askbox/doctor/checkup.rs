@@ -82,7 +82,9 @@ impl Checkup {
 
     /// Adds the document at `path`, which cannot be read, unless it may still be half written.
     pub fn report_unreadable(&mut self, path: &Path, error: &Error) {
-        if is_about_content(path, error) && age(path) >= quarantine::GRACE {
+        if matches!(error, Error::Newer { .. }) {
+            self.report("newer", self.shown(path), problem(error), "askbox --version".to_owned());
+        } else if is_about_content(path, error) && age(path) >= quarantine::GRACE {
             self.report("unreadable", self.shown(path), problem(error), edit(path));
         }
     }
