@@ -37,12 +37,12 @@
 //! - A process is alive if it holds its `flock`. A pid proves nothing.
 //!
 //! The rooms, from the top floor down; an arrow only points down:
-//! [`surface`] → [`watch`], [`gc`] → [`news`], [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`document`], [`id`], [`time`],
+//! [`surface`] → [`watch`], [`gc`] → [`news`], [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`platform`], [`document`], [`id`], [`time`],
 //! [`text`], [`spelling`], [`untrusted`], [`error`](mod@error).
 //!
 //! # Limitations
 //! One machine and one user: the mailbox lies on a filesystem with working `rename` and `flock`, and belongs to the user who runs every
-//! program. The tests run on Linux; finding the processes of a dead run reads `/proc`.
+//! program. The tests run on Linux; [`platform::weaker`] names what macOS promises less.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -52,6 +52,7 @@ pub mod document;
 pub mod error;
 pub mod id;
 pub mod mailbox;
+pub mod platform;
 pub mod spelling;
 pub mod text;
 #[cfg(feature = "relaunch")]

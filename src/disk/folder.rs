@@ -5,16 +5,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
 use crate::disk::below::{OpenFolder, Place, parent, sync_folder};
 use crate::disk::below::{is_root, open_with};
 use crate::error::{Error, IoContext, Result};
+use crate::platform::files;
 
 /// Opens a folder, so that the caller knows which folder it deals with whatever its name means later. Outside of a mailbox, links are
 /// followed.
 pub fn open_folder(path: &Path) -> Result<OwnedFd> {
-    open_with(path, OFlags::PATH | OFlags::DIRECTORY, 0).map(OwnedFd::from).io("open", path)
+    open_with(path, files::FOLDER, 0).map(OwnedFd::from).io("open", path)
 }
 
 /// Makes a folder and the missing folders above it with mode 0700, durably. An existing folder is no error. The folder of an opened
@@ -60,7 +59,7 @@ pub fn sync_names_up_to(folder: &Path, last: &Path) -> Result<()> {
 /// Makes everything durable that was written to the filesystem of a folder. One call for any number of folders.
 pub fn sync_filesystem(folder: &Path) -> Result<()> {
     let open = OpenFolder::open(folder).io("open", folder)?;
-    rustix::fs::syncfs(open.file()).map_err(io::Error::from).io("sync the filesystem of", folder)
+    files::sync_filesystem(open.file()).map_err(io::Error::from).io("sync the filesystem of", folder)
 }
 
 /// [`create_folder`] without a sync, for at most three missing levels. For folders whose loss costs nothing.

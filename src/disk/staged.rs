@@ -1,6 +1,5 @@
 //! A file that is written, but does not have its name yet.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use crate::disk::below::{Place, parent};
 use crate::disk::rename::Placed;
 use crate::disk::temporary::Temporary;
 use crate::error::{IoContext, Result};
+use crate::platform::files;
 
 /// A file under a temporary name in the folder of its target. Its content is not durable yet.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Staged {
 /// places them waits less.
 pub fn stage(path: &Path, bytes: &[u8]) -> Result<Staged> {
     let staged = stage_alone(path, bytes)?;
-    begin_sync(&staged.temporary.file);
+    files::begin_sync(&staged.temporary.file);
     Ok(staged)
 }
 
@@ -63,13 +63,4 @@ impl Staged {
         self.temporary.sync()?;
         self.temporary.name.replace(&self.target).io("replace", self.path)
     }
-}
-
-/// Lets the system begin to write a file to the disk, without waiting for it.
-pub(super) fn begin_sync(file: &File) {
-    // A page that is not on the disk yet cannot leave the memory, so the system begins to write it.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-    #[cfg(not(target_os = "linux"))]
-    let _ = file;
 }

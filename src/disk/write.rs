@@ -9,9 +9,10 @@ use rustix::io::Errno;
 
 use crate::disk::below::{OpenFolder, Place, parent};
 use crate::disk::rename::Placed;
-use crate::disk::staged::{begin_sync, stage_alone};
+use crate::disk::staged::stage_alone;
 use crate::disk::temporary::Temporary;
 use crate::error::{Error, IoContext, Result};
+use crate::platform::files;
 
 /// How many files of [`create_all`] are open at once.
 const SYNCED_TOGETHER: usize = 64;
@@ -35,7 +36,7 @@ pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Place
         let written_now = files.iter().zip(targets).map(|((_, bytes), target)| Temporary::write(target, bytes, 0o600));
         let portion = written_now.collect::<Result<Vec<_>>>()?;
         // The system writes all files of the portion while the first sync waits.
-        portion.iter().for_each(|temporary| begin_sync(&temporary.file));
+        portion.iter().for_each(|temporary| files::begin_sync(&temporary.file));
         sync_together(&portion)?;
         written.extend(portion.into_iter().map(|temporary| temporary.name));
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::{IoContext, Result};
-use crate::run::process::handle::ProcessHandle;
+use crate::platform::ProcessHandle;
 use crate::text;
 use crate::thread::Waiting;
 use crate::time;

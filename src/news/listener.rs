@@ -9,7 +9,7 @@ use crate::config::Target;
 use crate::error::{Error, IoContext, Result};
 use crate::news::means::ntfy;
 use crate::news::replies::{Heard, heard};
-use crate::run::process::handle::ProcessHandle;
+use crate::platform::ProcessHandle;
 use crate::thread::Waiting;
 
 /// The longest line of the stream, in bytes: ntfy's messages have at most 4096.

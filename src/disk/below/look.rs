@@ -5,14 +5,15 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::FileType;
 
 use crate::disk::below::OpenFolder;
 use crate::disk::below::open_with;
+use crate::platform::files;
 
 /// What is known of a file, a folder or a link of this path; a link is not followed.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    open_with(path.as_ref(), OFlags::PATH | OFlags::NOFOLLOW, 0)?.metadata()
+    open_with(path.as_ref(), files::LOOK, 0)?.metadata()
 }
 
 /// Whether something has this path.

@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::disk::below::open_with;
 use crate::error::{Error, IoContext, Result};
+use crate::platform::files;
 
 /// An opened folder.
 #[derive(Debug)]
@@ -75,13 +76,13 @@ impl Place {
     /// The permission bits of the file, if there is one.
     pub(in crate::disk) fn mode(&self) -> Option<u32> {
         let meta = rustix::fs::statat(&self.folder.file, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(meta.st_mode & 0o777)
+        Some(files::mode(&meta) & 0o777)
     }
 
     /// Creates a file; fails if the name exists.
     pub(in crate::disk) fn create(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || rustix::fs::openat(&self.folder.file, &self.name, flags, Mode::from_raw_mode(mode));
+        let open = || rustix::fs::openat(&self.folder.file, &self.name, flags, files::permissions(mode));
         Ok(rustix::io::retry_on_intr(open)?.into())
     }
 
@@ -93,14 +94,14 @@ impl Place {
     /// Creates a FIFO; fails if the name exists.
     #[cfg(feature = "relaunch")]
     pub(in crate::disk) fn create_fifo(&self) -> io::Result<()> {
-        Ok(rustix::fs::mknodat(&self.folder.file, &self.name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+        Ok(files::create_fifo(&self.folder.file, self.name.as_ref())?)
     }
 
     /// Gives the file another name, without a sync. Fails with [`io::ErrorKind::AlreadyExists`] where `to` exists.
     pub(in crate::disk) fn rename_noreplace(&self, to: &Self) -> io::Result<()> {
         let (here, there) = (&self.folder.file, &to.folder.file);
-        match rustix::fs::renameat_with(here, &self.name, there, &to.name, RenameFlags::NOREPLACE) {
-            // Filesystems without RENAME_NOREPLACE: a link refuses an existing name just as well.
+        match files::rename_noreplace(here, self.name.as_ref(), there, to.name.as_ref()) {
+            // Filesystems without such a rename: a link refuses an existing name just as well.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(here, &self.name, there, &to.name, AtFlags::empty())?;
                 self.remove()
@@ -116,7 +117,7 @@ impl Place {
 
     /// Exchanges the names of two files, without a sync.
     pub(in crate::disk) fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
-        rustix::fs::renameat_with(&self.folder.file, &self.name, &with.folder.file, &with.name, RenameFlags::EXCHANGE)
+        files::exchange(&self.folder.file, self.name.as_ref(), &with.folder.file, with.name.as_ref())
     }
 
     /// Removes the file, without a sync.

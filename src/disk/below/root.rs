@@ -10,12 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::disk::trust::tighten;
 use crate::disk::trust::{check_trust, is_loose, no_mailbox, user};
 use crate::error::{Error, IoContext, Result};
+use crate::platform::files;
 
 /// The roots that this process has open, one for each path.
 static ROOTS: RwLock<Vec<Arc<Root>>> = RwLock::new(Vec::new());
@@ -58,16 +59,16 @@ impl Root {
     /// # Errors
     /// [`Error::NotFound`] if it does not exist, [`Error::Failed`] if it is not to be trusted.
     pub fn open(path: &Path, loose: Loose) -> Result<Arc<Self>> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = files::LOOK | OFlags::CLOEXEC;
         let folder = match rustix::fs::open(path, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Err(no_mailbox(path)),
             other => other.map_err(io::Error::from).io("look at", path)?,
         };
         let meta = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
-        let id = (meta.st_dev, meta.st_ino);
+        let id = files::identity(&meta);
         let root = Arc::new(Self { path: path.to_path_buf(), folder, id, loose, tightened: Mutex::default() });
         root.check(CWD, path, path, &meta)?;
-        if rustix::fs::lstat(path).is_ok_and(|now| (now.st_dev, now.st_ino) != id) {
+        if rustix::fs::lstat(path).is_ok_and(|now| files::identity(&now) != id) {
             return Err(Error::conflict(format!("another folder took the place of {} just now", path.display()), "repeat the command"));
         }
         let mut roots = ROOTS.write().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +123,7 @@ impl Root {
     /// Whether its path still leads to it.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        rustix::fs::lstat(&self.path).is_ok_and(|meta| (meta.st_dev, meta.st_ino) == self.id)
+        rustix::fs::lstat(&self.path).is_ok_and(|meta| files::identity(&meta) == self.id)
     }
 
     /// Fails if its path does not lead to it any more.
@@ -146,9 +147,7 @@ impl Root {
     /// Opens what lies at `below`, a path without `..`; fails at a symbolic link.
     fn open_below(&self, below: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::io::retry_on_intr(|| rustix::fs::openat2(&self.folder, below, flags, mode, resolve)) {
-            // Linux before 5.6, and sandboxes that do not know the call.
+        match files::open_beneath(&self.folder, below, flags, mode) {
             Err(Errno::NOSYS | Errno::PERM) => self.walk(below, flags, mode),
             other => other,
         }
@@ -168,7 +167,7 @@ impl Root {
             if names.peek().is_none() {
                 return rustix::io::retry_on_intr(|| rustix::fs::openat(above, name, flags | OFlags::NOFOLLOW, mode));
             }
-            let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let through = files::FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             folder = Some(rustix::fs::openat(above, name, through, Mode::empty())?);
         }
     }
@@ -208,7 +207,7 @@ pub(in crate::disk) fn is_root(path: &Path) -> bool {
 /// Opens a path; a new file gets this mode.
 pub(in crate::disk) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC;
-    let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(mode) } else { Mode::empty() };
+    let mode = if flags.contains(OFlags::CREATE) { files::permissions(mode) } else { Mode::empty() };
     Ok(match root_of(path) {
         Some((root, below)) => root.open_below(below, flags, mode)?,
         None => rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, mode))?,

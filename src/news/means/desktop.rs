@@ -3,12 +3,19 @@
 
 use crate::news::call::Call;
 use crate::news::message::{Message, Urgency};
+use crate::platform::means::{DESKTOP, Desktop};
 
 /// The program that shows it.
-pub(in crate::news) const PROGRAM: &str = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
+pub(in crate::news) const PROGRAM: &str = match DESKTOP {
+    Desktop::NotifySend => "notify-send",
+    Desktop::AppleScript => "osascript",
+};
 
 pub(super) fn call(message: &Message) -> Call {
-    let args = if cfg!(target_os = "macos") { osascript(message) } else { notify_send(message) };
+    let args = match DESKTOP {
+        Desktop::NotifySend => notify_send(message),
+        Desktop::AppleScript => osascript(message),
+    };
     Call { program: PROGRAM.into(), args: args.into_iter().map(Into::into).collect(), explains: true, ..Call::default() }
 }
 

@@ -1,7 +1,7 @@
 //! What the operator permits of what questions and records name. Anybody who can write a file into the mailbox can make a record say
 //! anything, so each launch asks again, in the process that launches and with its configuration.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::agent::claude;
@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::layout;
+use crate::platform::files;
 use crate::run::attempt::record::Run;
 
 /// Whether an agent may use this folder as its `CLAUDE_CONFIG_DIR`: settings in it can run commands. It is this process's own, or the
@@ -54,7 +55,7 @@ impl WorkFolder {
             true => Error::failed(format!("the agent's folder {} does not exist", dir.display()), "make it, or answer from another folder"),
             false => e,
         })?;
-        let path = std::fs::read_link(name_of(&folder)).io("look at", dir)?;
+        let path = files::real_path(&folder).io("look at", dir)?;
         let roots = &config.relaunch.cwd_roots;
         let is_under = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
         let is_home = || layout::home().ok().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home == path);
@@ -77,12 +78,8 @@ impl WorkFolder {
     /// A path that leads to this very folder, for as long as this process or a child before its `exec` uses it.
     #[must_use]
     pub fn to_start_in(&self) -> PathBuf {
-        name_of(&self.folder)
+        files::path_to_start_in(&self.folder)
     }
-}
-
-fn name_of(folder: &OwnedFd) -> PathBuf {
-    format!("/proc/self/fd/{}", folder.as_raw_fd()).into()
 }
 
 #[cfg(test)]

@@ -6,12 +6,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, OnceLock};
 
-use procfs::process::all_processes;
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
 use signal_hook::consts::SIGCHLD;
 
-use crate::run::process::handle::ProcessHandle;
+use crate::platform::{ProcessHandle, kinship, processes};
 use crate::run::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
 use crate::thread::Waiting;
 
@@ -25,24 +24,19 @@ pub fn adopt_orphans() {
     // A shell may have started processes in the background and then become this program.
     EARLIER_CHILDREN.get_or_init(|| {
         let own = i32::try_from(std::process::id()).ok();
-        let all = all_processes().into_iter().flatten().flatten().filter_map(|process| process.stat().ok());
-        all.filter(|stat| Some(stat.ppid) == own).map(|stat| stat.pid).collect()
+        processes::all().filter(|process| Some(process.parent) == own).map(|process| process.pid()).collect()
     });
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    kinship::adopt_orphans();
 }
 
 /// From now on, orphans are init's again. For a process whose own run has ended, and which starts other supervisors.
 pub fn leave_orphans() {
-    let _ = rustix::process::set_child_subreaper(None);
+    kinship::leave_orphans();
 }
 
 /// Whether this process, having called [`adopt_orphans`], knows a child of its own by that to belong to the run that it supervises.
 pub(super) fn is_of_the_run(child: i32) -> bool {
     EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))
-}
-
-fn adopts_orphans() -> bool {
-    rustix::process::child_subreaper().is_ok_and(|reaper| reaper.is_some())
 }
 
 /// Waits for the agent's exit and reports the exit status in words. Also reaps adopted orphans, which no other code waits for.
@@ -57,7 +51,7 @@ pub(crate) struct AgentExit<F> {
 impl<F: FnMut(String) + Send> AgentExit<F> {
     pub(crate) fn new(agent: Child, process: Arc<ProcessHandle>, report: F) -> Self {
         // SIGCHLD alone would not do for the agent: the parent of this process may have blocked it.
-        let child_signals = adopts_orphans().then(|| catch_unix_signals(&[SIGCHLD])).and_then(Result::ok);
+        let child_signals = kinship::adopts_orphans().then(|| catch_unix_signals(&[SIGCHLD])).and_then(Result::ok);
         Self { agent, process, child_signals, report }
     }
 }
@@ -96,7 +90,7 @@ impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
 /// [`AgentExit`] without a pidfd, which could not be opened: waits on a thread of its own.
 pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
     thread.run(move || {
-        while adopts_orphans() {
+        while kinship::adopts_orphans() {
             match rustix::process::wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
                     return report(ExitStatus::from_raw(status.as_raw()).to_string());
@@ -111,7 +105,7 @@ pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Str
 
 /// Whether it is certain that no descendant of the ended agent lives. Cheap: looks at the children of this process only.
 pub(crate) fn no_descendant_is_left() -> bool {
-    while adopts_orphans() {
+    while kinship::adopts_orphans() {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return false,

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::agent::claude::Invocation;
 use crate::error::{Error, IoContext, Result};
+use crate::platform::kinship;
 use crate::run::claim::permitted::WorkFolder;
 use crate::run::process::{programs, run_processes};
 
@@ -34,15 +35,15 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Chi
 }
 
 /// `relaunch __agent PARENT PROGRAM ARGS…`: asks the kernel for SIGTERM when the supervisor (the process PARENT) dies, then becomes the
-/// agent. SIGTERM and not SIGKILL, so that the agent ends its tools. Returns an exit status if that fails.
+/// agent. Returns an exit status if that fails.
 #[must_use]
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
     let Some(program) = args.next() else { return 2 };
-    let tied = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    let is_tied = kinship::end_with_parent();
     // The supervisor may have died before the signal was set.
     let orphaned = rustix::process::getppid().map(|p| p.as_raw_nonzero().get().unsigned_abs()) != parent;
-    if tied.is_err() || orphaned {
+    if !is_tied || orphaned {
         return 1;
     }
     let error = Command::new(&program).args(args).exec();

@@ -9,12 +9,10 @@
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
-//! | `handle` | one process, held by a pidfd |
 //! | `run_processes` | all processes of a run: found by their environment, and ended |
 
 pub mod agent_call;
 pub mod agent_exit;
-pub mod handle;
 pub mod launch;
 pub mod pipes;
 pub mod poll_thread;

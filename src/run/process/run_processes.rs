@@ -2,18 +2,17 @@
 //! tools have process groups and sessions of their own.
 //!
 //! # Limitations
-//! Linux only. A process that clears its environment is found by its parents: while one of them lives that has not, or while the run's
+//! A process that clears its environment is found by its parents: while one of them lives that has not, or while the run's
 //! supervisor lives, which adopts its orphans. A process of another user is not found in the second way.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::time::{Duration, Instant};
 
-use procfs::process::{Process, all_processes};
 use rustix::process::Signal;
 
+use crate::platform::ProcessHandle;
+use crate::platform::processes::{self, Seen};
 use crate::run::process::agent_exit;
-use crate::run::process::handle::ProcessHandle;
 
 /// How long the processes of a run get after SIGTERM: the agent needs up to three seconds to end its tools.
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
@@ -41,13 +40,13 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
     let mut parents: HashMap<i32, i32> = HashMap::new();
     let mut found: HashSet<i32> = HashSet::new();
     // One after the other, because each of them holds a descriptor. A process that ends meanwhile is left out.
-    for process in all_processes().into_iter().flatten().flatten() {
-        let Some(parent) = parent_of(&process) else { continue };
-        parents.insert(process.pid, parent);
-        let is_adopted = || parent == own && agent_exit::is_of_the_run(process.pid) && is_of_this_user(&process);
+    for process in processes::all() {
+        let (pid, parent) = (process.pid(), process.parent);
+        parents.insert(pid, parent);
+        let is_adopted = || parent == own && agent_exit::is_of_the_run(pid) && process.is_of_this_user();
         match owner(&process, &is_ours) {
             Owner::Unknown if !is_adopted() => {}
-            Owner::Ours | Owner::Unknown => drop(found.insert(process.pid)),
+            Owner::Ours | Owner::Unknown => drop(found.insert(pid)),
             Owner::Another => {}
         }
     }
@@ -63,10 +62,9 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
     // A pid may have been reused before its handle was opened; from then on it cannot be. A process whose parent has ended meanwhile
     // was adopted.
     let is_the_one_found = |handle: &ProcessHandle| {
-        Process::new(handle.pid()).is_ok_and(|now| {
-            let parent = parent_of(&now);
-            let is_adopted = || parent == Some(own) && agent_exit::is_of_the_run(now.pid);
-            let has_its_parent = || parents.get(&handle.pid()).is_some_and(|earlier| parent == Some(*earlier));
+        Seen::at(handle.pid()).is_some_and(|now| {
+            let is_adopted = || now.parent == own && agent_exit::is_of_the_run(handle.pid());
+            let has_its_parent = || parents.get(&handle.pid()).is_some_and(|earlier| now.parent == *earlier);
             owner(&now, &is_ours) == Owner::Ours || has_its_parent() || is_adopted()
         })
     };
@@ -75,22 +73,14 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
     pids.filter_map(ProcessHandle::open).filter(is_the_one_found).filter(|handle| !handle.is_gone()).collect()
 }
 
-fn owner(process: &Process, is_ours: &impl Fn(&str) -> bool) -> Owner {
+fn owner(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
     // The environment of another user's process cannot be read.
-    let Ok(environment) = process.environ() else { return Owner::Unknown };
-    match environment.get(OsStr::new("ASKBOX_RUN")).map(|token| token.to_str()) {
+    let Some(environment) = process.environment() else { return Owner::Unknown };
+    match environment.get("ASKBOX_RUN").map(|token| token.to_str()) {
         Some(token) => token.filter(|token| is_ours(token)).map_or(Owner::Another, |_| Owner::Ours),
-        None if environment.contains_key(OsStr::new(SUPERVISES)) => Owner::Another,
+        None if environment.get(SUPERVISES).is_some() => Owner::Another,
         None => Owner::Unknown,
     }
-}
-
-fn is_of_this_user(process: &Process) -> bool {
-    process.uid().is_ok_and(|user| user == rustix::process::geteuid().as_raw())
-}
-
-fn parent_of(process: &Process) -> Option<i32> {
-    process.stat().ok().map(|stat| stat.ppid)
 }
 
 /// Waits until the processes of a run have ended, at most for `limit`. For a run whose supervisor died, which sent the agent a SIGTERM:

@@ -10,6 +10,7 @@ use crate::disk::{self, Placed};
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::layout;
+use crate::platform::means::{SERVICE_MANAGER, ServiceManager};
 use crate::surface::askbox::service_variables;
 use crate::surface::program;
 
@@ -195,15 +196,18 @@ pub(super) struct ServiceFile {
 /// What the service's file is, as this shell would run it. Writes nothing.
 pub(super) fn file() -> Result<ServiceFile> {
     let (service, home) = (Service::here()?, layout::home()?);
-    let (path, text, start) = if cfg!(target_os = "macos") {
-        let path = home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
-        let text = service.launchd(&home.join("Library/Logs/askbox.log"))?;
-        let start = format!("launchctl bootstrap gui/$(id -u) {}", crate::text::shell_quote(&path.display().to_string()));
-        (path, text, start)
-    } else {
-        let base = program::env("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
-        let start = "systemctl --user daemon-reload && systemctl --user enable --now askbox.service";
-        (base.join("systemd/user/askbox.service"), service.systemd()?, start.to_owned())
+    let (path, text, start) = match SERVICE_MANAGER {
+        ServiceManager::Launchd => {
+            let path = home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
+            let text = service.launchd(&home.join("Library/Logs/askbox.log"))?;
+            let start = format!("launchctl bootstrap gui/$(id -u) {}", crate::text::shell_quote(&path.display().to_string()));
+            (path, text, start)
+        }
+        ServiceManager::Systemd => {
+            let base = program::env("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+            let start = "systemctl --user daemon-reload && systemctl --user enable --now askbox.service";
+            (base.join("systemd/user/askbox.service"), service.systemd()?, start.to_owned())
+        }
     };
     let path = std::path::absolute(&path).io("find", &path)?;
     Ok(ServiceFile { path, text, relaunch: service.relaunch, start, variables: service.variables })
@@ -224,7 +228,7 @@ pub fn write(force: bool) -> Result<()> {
     program::print_value(&path.display().to_string())?;
     service_variables::warn(variables.as_deref(), &path);
     program::say(&format!("start the service with: {start}\n"));
-    if !cfg!(target_os = "macos") {
+    if SERVICE_MANAGER == ServiceManager::Systemd {
         program::say(LINGER);
     }
     Ok(())

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::config;
+use crate::platform::means::{SERVICE_MANAGER, ServiceManager};
 use crate::surface::program;
 use crate::text;
 
@@ -28,7 +29,7 @@ pub(super) fn warn(file: Option<&Path>, service: &Path) {
     }
     program::say(&format!("warning: the service does not get these variables of this shell: {}\n", missing.join(", ")));
     match file {
-        Some(file) if !cfg!(target_os = "macos") => {
+        Some(file) if SERVICE_MANAGER == ServiceManager::Systemd => {
             let (file, names) = (text::path_word(file), missing.join("|"));
             program::say(&format!("hint: it reads {file}; write them there with: (umask 077; env | grep -E '^({names})=' >> {file})\n"));
         }

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use sd_notify::NotifyState;
 
 use crate::error::{Error, Result};
+use crate::platform::kinship;
 use crate::surface::program;
 use crate::watch::availability;
 use crate::watch::messages::{self, Left, Options, WatchMessage};
@@ -62,7 +63,7 @@ fn notify(state: &[NotifyState<'_>]) {
 
 fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let signals = [SIGTERM, SIGINT].into_iter().chain((!ignores_hangup()).then_some(SIGHUP));
+    let signals = [SIGTERM, SIGINT].into_iter().chain((!kinship::ignores_hangup()).then_some(SIGHUP));
     let mut signals = signal_hook::iterator::Signals::new(signals)
         .map_err(|e| Error::failed(format!("cannot listen for Unix signals: {e}"), "is the process limit reached?"))?;
     thread::start(move || {
@@ -72,10 +73,4 @@ fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
         }
     })
     .map(drop)
-}
-
-/// Whether the process was started with SIGHUP ignored.
-fn ignores_hangup() -> bool {
-    let status = procfs::process::Process::myself().and_then(|own| own.status());
-    status.is_ok_and(|status| status.sigign & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
 }

@@ -8,8 +8,8 @@ use rustix::process::Signal;
 use crate::disk::{Lock, LockHolder, lock_holder};
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
+use crate::platform::ProcessHandle;
 use crate::run::attempt::record::{self, Run};
-use crate::run::process::handle::ProcessHandle;
 use crate::run::supervise::stop::stop_request::Stop;
 use crate::time;
 

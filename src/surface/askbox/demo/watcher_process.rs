@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Result};
-use crate::run::process::handle::ProcessHandle;
+use crate::platform::ProcessHandle;
 use crate::surface::askbox::demo::narration::print;
 use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::Stage;

@@ -8,6 +8,7 @@ use crate::config;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, presence};
+use crate::platform::weaker::{self, Weaker};
 use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
@@ -36,6 +37,9 @@ struct Report {
     /// The places where people are told; missing if there are none, or if one workflow was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::Known>,
+    /// The promises that this system keeps less well; missing on Linux.
+    #[serde(skip_serializing_if = "<[Weaker]>::is_empty")]
+    weaker: &'static [Weaker],
     /// The configuration in force. People see more than its first two values only with `--config`.
     in_force: Vec<in_force::Value>,
 }
@@ -95,6 +99,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
         watcher,
         agent,
         targets,
+        weaker: weaker::here(),
         in_force,
     };
     if args.common.json {
@@ -118,6 +123,7 @@ fn words(report: &Report, root: &Path) -> String {
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
+    out.push_str(&weaker::words(report.weaker));
     match report.findings.len() {
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),

@@ -1,6 +1,7 @@
 //! What is missing: the changes that a call would make, and what it leaves alone.
 
 use crate::error::Result;
+use crate::platform::means::{SERVICE_MANAGER, ServiceManager};
 use crate::surface::args::setup_args::Part;
 use crate::surface::args::setup_args::Setup;
 use crate::surface::askbox::setup::change::Change;
@@ -52,7 +53,7 @@ impl Plan {
 
     fn service(&mut self, record: &Record) -> Result<()> {
         if !systemd::is_there() {
-            let how = if cfg!(target_os = "macos") {
+            let how = if SERVICE_MANAGER == ServiceManager::Launchd {
                 "`askbox init --service` writes a file for launchd"
             } else {
                 "let your service manager run `relaunch watch`, or run it in a terminal"

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::platform::means::{SERVICE_MANAGER, ServiceManager};
 use crate::run::process::programs;
 
 /// The service's unit.
@@ -16,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Whether there is a service manager of this user that can be talked to.
 pub(super) fn is_there() -> bool {
-    !cfg!(target_os = "macos") && programs::find(Path::new("systemctl")).is_ok() && succeeds(&["show-environment"])
+    SERVICE_MANAGER == ServiceManager::Systemd && programs::find(Path::new("systemctl")).is_ok() && succeeds(&["show-environment"])
 }
 
 /// Whether the service is enabled and runs.

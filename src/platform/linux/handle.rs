@@ -23,7 +23,9 @@ impl ProcessHandle {
         Some(Self { pid, fd })
     }
 
-    pub(super) fn pid(&self) -> i32 {
+    /// Its pid.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
         self.pid
     }
 

@@ -1,0 +1,18 @@
+//! Linux: pidfds, `/proc`, `openat2`, `renameat2`.
+
+pub(crate) mod files;
+#[cfg(feature = "relaunch")]
+pub(crate) mod handle;
+#[cfg(feature = "relaunch")]
+pub(crate) mod kinship;
+#[cfg(feature = "relaunch")]
+pub(crate) mod processes;
+
+#[cfg(feature = "relaunch")]
+pub(crate) const WEAKER: &[crate::platform::weaker::Weaker] = &[];
+
+#[cfg(feature = "relaunch")]
+pub(crate) const DESKTOP: crate::platform::means::Desktop = crate::platform::means::Desktop::NotifySend;
+
+#[cfg(feature = "relaunch")]
+pub(crate) const SERVICE_MANAGER: crate::platform::means::ServiceManager = crate::platform::means::ServiceManager::Systemd;

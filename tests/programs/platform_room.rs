@@ -1,0 +1,79 @@
+//! What only one operating system has stands in `src/platform`.
+
+use std::path::Path;
+
+use crate::support::files;
+
+/// Words by which a file uses what another system does not have, or asks which system it runs on.
+const OF_ONE_SYSTEM: [&str; 14] = [
+    "procfs",
+    "/proc/",
+    "pidfd_",
+    "OFlags::PATH",
+    "renameat_with",
+    "openat2",
+    "subreaper",
+    "target_os",
+    "mknodat",
+    "fadvise",
+    "syncfs",
+    "parent_process_death",
+    "kqueue",
+    "sysinfo",
+];
+
+fn sources() -> impl Iterator<Item = (String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = files(&root.join("src")).into_iter().chain(files(&root.join("bin")));
+    all.map(move |(path, text)| (path.strip_prefix(root).unwrap().display().to_string(), String::from_utf8(text).unwrap()))
+}
+
+/// A file's lines, without comments and without its tests.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines().map(str::trim).filter(|line| !line.starts_with("//"))
+}
+
+#[test]
+fn only_the_platform_room_uses_what_one_operating_system_has() {
+    let outside = sources().filter(|(path, _)| !path.starts_with("src/platform/"));
+    for (path, text) in outside {
+        for line in code(&text) {
+            let word = OF_ONE_SYSTEM.iter().find(|word| line.contains(*word));
+            assert!(word.is_none(), "{path}: {line}");
+        }
+    }
+    let inside = sources().filter(|(path, _)| path.starts_with("src/platform/linux")).map(|(_, text)| text).collect::<String>();
+    assert!(inside.contains("procfs") && inside.contains("renameat_with"), "the words are looked for where they are");
+}
+
+#[test]
+fn only_the_disk_room_calls_what_writes_to_files() {
+    let allowed = |path: &str| path.starts_with("src/disk/") || path.starts_with("src/platform/") || path == "src/run/claim/permitted.rs";
+    for (path, text) in sources().filter(|(path, _)| !allowed(path)) {
+        assert!(!code(&text).any(|line| line.contains("platform::files")), "{path}");
+    }
+}
+
+#[test]
+fn both_systems_have_the_same_functions() {
+    let names = |system: &str| {
+        let mut names: Vec<String> = sources()
+            .filter(|(path, _)| path.starts_with(&format!("src/platform/{system}/")))
+            .flat_map(|(path, text)| {
+                let file = path.rsplit('/').next().unwrap().to_owned();
+                let public = |line: &&str| {
+                    line.starts_with("pub(crate) fn ") || line.starts_with("pub fn ") || line.starts_with("pub(crate) const ")
+                };
+                code(&text)
+                    .filter(public)
+                    .map(move |line| format!("{file}: {}", line.split(['(', ':', '<']).nth(1).unwrap_or(line)))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("linux"), names("macos"));
+    assert!(names("linux").len() > 20);
+}
