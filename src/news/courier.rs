@@ -273,7 +273,7 @@ impl Office {
         let mut next: Option<time::Time> = None;
         for (name, desk) in &mut self.desks {
             let free = AT_ONCE.saturating_sub(desk.programs);
-            let busy = |place: &Place| desk.busy.contains(place);
+            let busy = |round: &RoundId| desk.busy.iter().any(|(of, ..)| of == round);
             let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, is_present, free, now);
             next = [next, later].into_iter().flatten().min();
             for parcel in parcels {

@@ -21,11 +21,12 @@ pub(super) enum Parcel {
     Several(Vec<Place>),
 }
 
-/// What a target is told now, at most `free` parcels; and when to look again for what may not be told yet. `busy` are being told.
+/// What a target is told now, at most `free` parcels; and when to look again for what may not be told yet. `busy`: whether an event of this
+/// round is being told. The events of a round are told one after the other: the last one that arrives must be the last one that happened.
 pub(super) fn due(
     ledger: &Ledger,
     notify: &Notify,
-    busy: &dyn Fn(&Place) -> bool,
+    busy: &dyn Fn(&RoundId) -> bool,
     is_present: bool,
     free: usize,
     now: Time,
@@ -36,10 +37,10 @@ pub(super) fn due(
     let (mut alone, mut held) = (Vec::new(), Vec::new());
     for (due, round, n) in ledger.open_entries() {
         let Some(entry) = ledger.get(&round).and_then(|record| record.events.get(n)) else { continue };
-        let place = (round, entry.event, entry.count);
-        if busy(&place) {
+        if busy(&round) {
             continue;
         }
+        let place = (round, entry.event, entry.count);
         // A person at an inbox sees a new question there.
         let seen_until = (is_present && entry.event.is_new_question()).then(|| due + present).filter(|until| *until > now);
         let look = seen_until.map(|until| until.min(now + TimeDelta::seconds(5)));
@@ -47,6 +48,8 @@ pub(super) fn due(
         match [Some(due).filter(|due| *due > now), look, quiet].into_iter().flatten().max() {
             Some(later) => next = Some(next.map_or(later, |next| next.min(later))),
             None if !entry.urgent && notify.quiet.end(due).is_some() => held.push(place),
+            // Its other events follow once this one is told.
+            None if alone.iter().any(|(round, ..): &Place| *round == place.0) => {}
             None => alone.push(place),
         }
     }
@@ -118,6 +121,23 @@ mod tests {
         let (later, _) = shelf.due(false, clock(8));
         assert!(matches!(&later[0], Parcel::Several(held) if held.len() == 2), "{later:?}");
         assert_eq!(later.len(), 3);
+    }
+
+    #[test]
+    fn events_of_one_round_are_told_one_after_the_other_in_the_order_in_which_they_happened() {
+        let mut shelf = Shelf::new("");
+        let start = clock(12);
+        let round = RoundId { workflow: "docs".parse().unwrap(), question: QuestionId::generate() };
+        for (event, due) in [(Event::Answered, start), (Event::Delivered, start + TimeDelta::milliseconds(1))] {
+            shelf.ledger.change(&round, |record| record.want(event, 0, due, false)).unwrap();
+        }
+        shelf.want(Event::Parked, start, false);
+        let later = start + TimeDelta::seconds(1);
+        let (now, _) = shelf.due(false, later);
+        assert_eq!(now.len(), 2, "the first of each round: {now:?}");
+        assert!(now.contains(&Parcel::One((round.clone(), Event::Answered, 0))), "{now:?}");
+        let busy = due(&shelf.ledger, &shelf.notify, &|of| *of == round, false, 4, later).0;
+        assert!(matches!(&busy[..], [Parcel::One((_, Event::Parked, 0))]), "{busy:?}");
     }
 
     #[test]
