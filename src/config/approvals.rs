@@ -18,6 +18,10 @@ section! {
         ask: Vec<ToolRule> = Vec::new(),
         /// Calls that are refused, in the same spelling. They are refused even if `ask` names them as well. Example: `["Bash(rm:*)"]`.
         refuse: Vec<ToolRule> = Vec::new(),
+        /// Whether a person is asked about a call that Claude Code's own rules stop, because nobody has permitted it. The agent waits for
+        /// the answer as long as `limits.hold`; then the run ends, and goes on once somebody has decided. `false`: such calls are refused, and
+        /// `relaunch status` counts them.
+        ask_stopped: bool = true,
     }
 }
 

@@ -14,8 +14,9 @@ section! {
         silence: Span = Span(Duration::from_secs(3600)),
         /// How long a run may give no sign of life before it is reported as silent (event `silent`); more than zero. The run goes on.
         silent_after: Span = Span(Duration::from_secs(30)),
-        /// How long a run waits for the answer when an MCP server of its agent asks the user (an elicitation); at most an hour. After that the server is told
-        /// that nobody decided, and the run goes on. `"0s"`: servers are told so at once, and nobody is asked.
+        /// How long a run waits, with its agent, for the answer to what its agent cannot go on without; at most an hour. If an MCP server asks the user (an
+        /// elicitation), the server is then told that nobody decided, and the run goes on; if a tool call waits to be allowed
+        /// (`approvals.ask_stopped`), the run ends, and goes on once it is answered. `"0s"`: the run does not wait, and of servers nobody is asked.
         hold: Span = Span(Duration::from_secs(5 * 60)),
         /// How long a stop waits for the tool call in flight before it interrupts the agent.
         grace: Span = Span(Duration::from_secs(30)),

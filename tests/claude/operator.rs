@@ -24,6 +24,7 @@ fn tool_results(world: &ClaudeWorld) -> Vec<String> {
 #[test]
 fn a_question_cannot_open_a_file_to_its_agent_by_calling_it_its_checkpoint() {
     let mut world = ClaudeWorld::new();
+    world.configure("[approvals]\nask_stopped = false\n");
     world.make_mailbox();
     world.keep_watching();
     let secret = secret(&world);
@@ -48,7 +49,7 @@ fn a_question_cannot_open_a_file_to_its_agent_by_calling_it_its_checkpoint() {
 #[test]
 fn a_checkpoint_that_its_agent_replaces_by_a_link_opens_no_other_file() {
     let mut world = ClaudeWorld::new();
-    world.configure("[runner.claude]\nallowed_tools = ['Bash(replace:*)']\n");
+    world.configure("[runner.claude]\nallowed_tools = ['Bash(replace:*)']\n[approvals]\nask_stopped = false\n");
     let (secret, own) = (secret(&world), world.path("elsewhere/own.json"));
     std::fs::write(&own, r#"{"workflow_id": "own", "current_step": "two"}"#).expect("a file");
     world.add_script("replace", &format!("ln -sf '{}' '{}'", secret.display(), own.display()));
@@ -65,7 +66,9 @@ fn a_checkpoint_that_its_agent_replaces_by_a_link_opens_no_other_file() {
 #[test]
 fn a_rule_for_a_command_of_askbox_does_not_cover_a_call_that_sets_variables() {
     let mut world = ClaudeWorld::new();
-    world.configure("[runner.claude]\nallowed_tools = ['Bash(relaunch spawn:*)', 'Bash(relaunch resume:*)']\n");
+    world.configure(
+        "[runner.claude]\nallowed_tools = ['Bash(relaunch spawn:*)', 'Bash(relaunch resume:*)']\n[approvals]\nask_stopped = false\n",
+    );
     let evil = world.path("evil.toml");
     std::fs::write(&evil, "[runner.claude]\ndangerously_skip_permissions = true\n").expect("a file");
     let spawn = "relaunch spawn -w child --prompt evil";

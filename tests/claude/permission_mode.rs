@@ -10,6 +10,7 @@ fn a_run_passes_its_permission_mode_and_an_empty_one_leaves_it_to_the_users_sett
     let settings = json!({"permissions": {"defaultMode": "acceptEdits"}});
     std::fs::create_dir_all(world.claude_config()).expect("the folder");
     std::fs::write(world.claude_config().join("settings.json"), settings.to_string()).expect("the user's settings");
+    world.configure("[approvals]\nask_stopped = false\n");
     world.keep_watching_from_the_start();
     let file = world.work().join("made");
     let write = json!({"tool": "Write", "input": {"file_path": file, "content": "x"}});

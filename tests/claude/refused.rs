@@ -8,6 +8,7 @@ use crate::support::claude::bash;
 #[test]
 fn a_run_whose_calls_were_refused_says_how_many_and_which_line_permits_them() {
     let mut world = ClaudeWorld::new();
+    world.configure("[approvals]\nask_stopped = false\n");
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     let write = json!({"tool": "Write", "input": {"file_path": world.work().join("a"), "content": "x"}});

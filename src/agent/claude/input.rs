@@ -46,6 +46,11 @@ pub fn permission_deny(request_id: &str, message: &str) -> String {
     reply(request_id, json!({ "behavior": "deny", "message": message }))
 }
 
+/// Refuses the tool call and ends the turn at once, without a request to the model.
+pub fn permission_deny_and_end(request_id: &str, message: &str) -> String {
+    reply(request_id, json!({ "behavior": "deny", "message": message, "interrupt": true }))
+}
+
 /// Answers a server's question to the user with the content of its form.
 pub fn elicitation_accept(request_id: &str, content: &Value) -> String {
     reply(request_id, json!({ "action": "accept", "content": content }))

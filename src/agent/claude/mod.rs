@@ -17,7 +17,7 @@ mod versions;
 pub use environment::{CONFIG_DIR, config_dir, is_inherited_from_agent};
 pub use input::{
     elicitation_accept, elicitation_cancel, elicitation_decline, initialize, interrupt, permission_allow, permission_allow_with,
-    permission_deny, user_message,
+    permission_deny, permission_deny_and_end, user_message,
 };
 pub use invocation::Invocation;
 pub use permissions::{DEFAULT_ALLOWED_TOOLS, PERMISSION_MODES, may_read, rule_for};

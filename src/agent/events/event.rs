@@ -152,7 +152,7 @@ pub enum EventKind {
     Permission {
         /// The tool that was asked for.
         tool: Untrusted,
-        /// `allow` or `deny`.
+        /// `allow`, `deny`, or `decline`: a person, or the question that a person was asked, decided against it.
         decision: Untrusted,
         /// The reason that the agent was given.
         why: Untrusted,

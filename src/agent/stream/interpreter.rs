@@ -303,6 +303,7 @@ fn permission(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untruste
         tool_use_id: bounded::name(request.tool_use_id)?,
         description: wire::string(request.description)?,
         requires_user_interaction: wire::get(request.requires_user_interaction).unwrap_or(false),
+        in_subagent: request.agent_id.is_some_and(|id| id.get() != "null"),
     })])
 }
 

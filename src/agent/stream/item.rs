@@ -107,6 +107,8 @@ pub struct PermissionRequest {
     pub description: Untrusted,
     /// Whether only a person can answer it, as with `AskUserQuestion`.
     pub requires_user_interaction: bool,
+    /// Whether a subagent inside the session makes the call.
+    pub in_subagent: bool,
 }
 
 /// An MCP server of the agent asks its user: with a form, or to open an address.

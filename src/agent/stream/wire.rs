@@ -99,6 +99,7 @@ pub(super) struct Request<'a> {
     pub(super) tool_use_id: Raw<'a>,
     pub(super) description: Raw<'a>,
     pub(super) requires_user_interaction: Raw<'a>,
+    pub(super) agent_id: Raw<'a>,
     pub(super) mcp_server_name: Raw<'a>,
     pub(super) message: Raw<'a>,
     pub(super) mode: Raw<'a>,

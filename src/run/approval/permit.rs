@@ -62,6 +62,26 @@ pub fn refusal(question: &Question) -> Option<String> {
     }
 }
 
+/// What a session reads that makes a call again, because it does not wait with that call. The message itself allows nothing.
+#[must_use]
+pub fn in_words(question: &Question) -> String {
+    let how = match reply(question) {
+        Some(Reply::Refused(words)) => return words,
+        Some(Reply::Once) => "once (exactly this call, one time)",
+        Some(Reply::Workflow) => "workflow (exactly this call, whenever you make it)",
+        None => return "Nobody has decided about this call: it is not allowed.".into(),
+    };
+    format!(
+        "User chose: {how}.\nThe call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. A call that differs in anything is asked about anew."
+    )
+}
+
+/// Whether the answer allows exactly this call, used or not.
+#[must_use]
+pub fn allows(question: &Question, call: &Call<'_>) -> bool {
+    ask::shows(question, call) && matches!(reply(question), Some(Reply::Once | Reply::Workflow))
+}
+
 /// Whether the round's answer has allowed a call.
 #[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {

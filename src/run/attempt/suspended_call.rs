@@ -8,12 +8,15 @@
 //! 3. The hook notes that the answer went out. An attempt that follows after that continues the session with a word, not with the
 //!    answer once more.
 //!
+//! A call that only the agent program's own rules stop is not suspended: the supervisor holds it, and then ends the turn. Its session is told
+//! that the call was decided about, and makes it again.
+//!
 //! If the session no longer waits with that call, the answer goes into a message, like every other answer.
 
 use crate::agent::{claude, transcript};
 use crate::disk;
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read_question, round};
 use crate::run::attempt::record::{self, Run};
 
 /// What an attempt's session is told first.
@@ -56,6 +59,19 @@ pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
 }
 
+/// The approval question of a call that waits, or waited, in this attempt's session without being suspended: the supervisor held it. Its
+/// answer may be claimed already.
+#[must_use]
+pub fn held_call_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
+    let is_it = |q: &Question| q.approval.is_some() && q.session_id == Some(run.session_id);
+    open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
+        let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
+        let mut held =
+            others.filter(|round| read_question::document(&mailbox.round(Folder::Running, round)).is_ok_and(|d| is_it(&d.typed)));
+        held.next().map(|round| round.question)
+    })
+}
+
 fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Question) -> bool) -> Option<QuestionId> {
     let answered = || read_question::document(&mailbox.document(Folder::Answered, workflow)).ok();
     let fits = |document: QuestionDocument| is_it(&document.typed).then(|| round::of_pending(mailbox, &document.typed).ok()).flatten();
@@ -66,6 +82,12 @@ fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Quest
 /// Notes that the call got its answer in this attempt.
 pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> crate::error::Result<()> {
     disk::touch(&mark(mailbox, run))
+}
+
+/// Whether the call got its answer in this attempt.
+#[must_use]
+pub fn is_handed_over_in(mailbox: &Mailbox, run: &Run) -> bool {
+    disk::exists(mark(mailbox, run))
 }
 
 /// Whether the call got its answer in this attempt or an earlier one of the round.

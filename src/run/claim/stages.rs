@@ -181,11 +181,22 @@ impl Claim<OnRecord> {
 
     /// Closes the round as delivered: the claimant has delivered the answer itself.
     pub fn delivered(mut self, mailbox: &Mailbox, by: &str) -> Result<()> {
-        let lock = mailbox.lock(&self.run.workflow_id)?;
         self.run.state = State::Delivered;
+        self.close(mailbox, Closing::now(Closed::Delivered, by, None))
+    }
+
+    /// Closes the round as superseded: its answer was given to nobody, and the question is asked anew.
+    pub fn superseded(mut self, mailbox: &Mailbox, by: &str, why: &str) -> Result<()> {
+        self.run.state = State::Interrupted;
+        self.run.why = Some(why.to_owned());
+        self.close(mailbox, Closing::now(Closed::Superseded, by, Some(why.to_owned())))
+    }
+
+    fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
+        let lock = mailbox.lock(&self.run.workflow_id)?;
         self.run.ended_at = Some(crate::time::now());
         record::write(mailbox, &self.run)?;
-        close::claimed(mailbox, &lock, Folder::Running, self.run.question_id, Closing::now(Closed::Delivered, by, None))
+        close::claimed(mailbox, &lock, Folder::Running, self.run.question_id, closing)
     }
 }
 

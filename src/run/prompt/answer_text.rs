@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
 use crate::mailbox::documents::match_option;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::run::approval::permit;
 use crate::run::attempt::record::Run;
 use crate::run::prompt::readable_files;
 use crate::text::shell_quote;
@@ -15,6 +16,9 @@ pub const INLINE_ANSWER: usize = 512 << 10;
 
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
+    if question.approval.is_some() {
+        return Ok(permit::in_words(question));
+    }
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
     if let Some(asked) = answer.counter_question() {
         return Ok(format!(

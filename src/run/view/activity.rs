@@ -223,6 +223,8 @@ impl Live {
                 self.tokens += *tokens;
                 self.cost_usd += cost_usd.unwrap_or(0.0);
                 match terminal_reason.as_ref().map(Untrusted::raw) {
+                    // The turn was ended for its question. If it was stopped, its last event says so.
+                    Some("aborted_tools") if self.asked => LiveState::Asking,
                     Some("aborted_streaming" | "aborted_tools" | "hook_stopped") => LiveState::Interrupted,
                     Some("tool_deferred") => LiveState::Asking,
                     _ if self.asked => LiveState::Asking,

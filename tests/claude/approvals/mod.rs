@@ -5,12 +5,14 @@
 //! | `allowed` | asked, allowed or refused, and made once or not at all |
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
+//! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
 //! | `failing` | processes that die, and hooks that are missing |
 
 mod allowed;
 mod failing;
 mod granted;
 mod held;
+mod stopped;
 
 use serde_json::{Value, json};
 

@@ -135,6 +135,7 @@ fn an_invalid_agent_name_is_refused_at_once() {
 #[test]
 fn an_agents_file_gives_it_no_permission_that_the_operator_did_not_give() {
     let mut world = project();
+    world.configure("[approvals]\nask_stopped = false\n");
     let file = world.work().join(".claude/agents/bold.md");
     std::fs::write(file, "---\nname: bold\ndescription: d\ntools: Bash\npermissionMode: bypassPermissions\n---\nYou are bold.\n")
         .expect("a file");

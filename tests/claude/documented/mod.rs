@@ -196,6 +196,7 @@ fn what_hints_tell_an_agent_to_type_is_allowed_and_helps() {
 #[test]
 fn what_the_guide_calls_refused_is_refused_by_default_and_what_it_calls_allowed_is_not() {
     let world = watched();
+    world.configure("[approvals]\nask_stopped = false\n");
     world.sh("echo '{\"question\": \"Which?\"}' > question.json; echo '{}' > state.json");
     let refused = [
         "eval \"$(checkpoint env w)\"",

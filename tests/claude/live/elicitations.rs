@@ -1,21 +1,30 @@
 //! What another MCP server asks the user while a run is alive. The server repeats the reply that it got as its tool's result.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::ClaudeWorld;
+use crate::support::process::kill;
 
 /// A run of `w` whose agent calls the server's tool, which asks this.
 fn run_in_which_a_server_asks(hold: &str, ask: &Value) -> ClaudeWorld {
+    run_in_which_servers_ask(hold, &[("shop", ask)])
+}
+
+/// A run of `w` whose agent calls the tools of these servers in one message.
+fn run_in_which_servers_ask(hold: &str, asking: &[(&str, &Value)]) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/eliciting_mcp_server.py");
-    let servers = json!({"mcpServers": {"shop": {"command": "python3", "args": [script]}}});
+    let server = json!({"command": "python3", "args": [script]});
+    let servers = json!({"mcpServers": asking.iter().map(|(name, _)| ((*name).to_owned(), server.clone())).collect::<Map<_, _>>()});
+    let tools: Vec<_> = asking.iter().map(|(name, _)| format!("mcp__{name}__order")).collect();
     world.configure(&format!(
-        "[limits]\nhold = '{hold}'\n[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = ['mcp__shop__order']\n"
+        "[limits]\nhold = '{hold}'\n[relaunch]\nbackoff = '10ms'\n[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = {tools:?}\n"
     ));
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
-    let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__shop__order", "max_results": 5}});
-    world.api.on("User chose: begin", json!([find, {"tool": "mcp__shop__order", "input": {"ask": ask}}, {"text": "done"}]));
+    let find = json!({"tool": "ToolSearch", "input": {"query": format!("select:{}", tools.join(",")), "max_results": 5}});
+    let calls: Vec<_> = tools.iter().zip(asking).map(|(tool, (_, ask))| json!({"tool": tool, "input": {"ask": ask}})).collect();
+    world.api.on("User chose: begin", json!([find, {"tools": calls}, {"text": "done"}]));
     world.answer("w", "begin");
     world
 }
@@ -71,6 +80,57 @@ fn an_answer_outside_the_bounds_of_the_form_is_asked_again_and_not_given_to_the_
     world.answer("w", "9");
     let told = reply(&world);
     assert!(told.contains(r#"{"action": "accept", "content": {"pieces": 9}}"#), "{told}");
+    let ends: Vec<_> = world.rounds("closed", "w").iter().map(|round| round["closed"]["state"].clone()).collect();
+    assert_eq!(ends.iter().filter(|end| *end == "superseded").count(), 1, "nobody was given the first answer: {ends:?}");
+}
+
+#[test]
+fn what_the_user_asks_back_about_a_form_reaches_the_agent() {
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
+    question(&world);
+    world.ok("ask-answer", &["ask-back", "w", "Whose name, the walnut's?"]);
+    assert!(reply(&world).contains(r#""action": "cancel""#));
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("Your user asks back before they decide: Whose name, the walnut's?"), "{read}");
+}
+
+#[test]
+fn two_servers_that_ask_at_once_are_answered_one_after_the_other() {
+    let (one, two) = (form(&json!({"one": {"type": "string"}}), &["one"]), form(&json!({"two": {"type": "string"}}), &["two"]));
+    let world = run_in_which_servers_ask("30m", &[("shop", &one), ("bank", &two)]);
+    let first = question(&world);
+    world.answer("w", "first");
+    world.wait_status("w", "the other question", |_| {
+        world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != first["question_id"]
+    });
+    world.answer("w", "second");
+    world.wait_state("w", "delivered");
+    let told = reply(&world);
+    assert!(told.contains(": \"first\"}") && told.contains(": \"second\"}"), "{told}");
+    assert_eq!(world.rounds("closed", "w").len(), 3);
+}
+
+#[test]
+fn a_servers_question_outlives_a_killed_supervisor_and_its_answer_is_an_ordinary_round() {
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
+    let asked = question(&world);
+    world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
+    kill(world.processes("relaunch supervise")[0]);
+    world.wait_status("w", "the end of the run", |_| world.rounds("closed", "w").len() == 1 && world.names("running").is_empty());
+    assert_eq!(question(&world)["question_id"], asked["question_id"]);
+    world.api.on("User chose: Ann", json!([{"text": "thank you"}]));
+    world.answer("w", "Ann");
+    world.wait_status("w", "the answer's run", |s| s["state"] == "delivered" && s["result"] == "thank you");
+}
+
+#[test]
+fn a_stop_while_a_server_waits_withdraws_its_question() {
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
+    question(&world);
+    world.ok("relaunch", &["stop", "w"]);
+    world.wait_state("w", "interrupted");
+    assert!(world.names("pending").is_empty() && world.names("answered").is_empty());
+    assert!(world.rounds("closed", "w").iter().any(|round| round["closed"]["state"] == "withdrawn"));
 }
 
 #[test]

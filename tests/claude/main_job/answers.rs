@@ -113,6 +113,7 @@ fn a_longer_answer_goes_by_a_file_that_the_agent_may_read() {
 #[test]
 fn the_agent_may_read_the_checkpoint_that_its_prompt_names() {
     let mut world = ClaudeWorld::new();
+    world.configure("[approvals]\nask_stopped = false\n");
     world.run_with("checkpoint", &["save", "cp"], b"{\"current_step\":\"the walnut\"}").ok();
     let outside = world.home().join("secret.txt");
     std::fs::write(&outside, "nobody's business").expect("a file");

@@ -18,6 +18,7 @@ fn only_launched(world: &ClaudeWorld, times: usize) {
 #[test]
 fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out() {
     let mut world = ClaudeWorld::new();
+    world.configure("[approvals]\nask_stopped = false\n");
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     let made = world.work().join("made");

@@ -7,7 +7,7 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::attend::deadlines::Deadlines;
-use crate::run::supervise::attend::held_elicitations::Elicitations;
+use crate::run::supervise::attend::held_requests::HeldRequests;
 use crate::run::supervise::attend::open_calls::OpenCalls;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::ladder::Ladder;
@@ -58,8 +58,8 @@ pub(super) struct Attendance<'a, 'b> {
     pub(super) tool_refused: bool,
     /// The last question that was recorded as posted.
     pub(super) posted: Option<String>,
-    /// What servers of the agent ask.
-    pub(super) elicitations: Elicitations,
+    /// What waits for a person.
+    pub(super) requests: HeldRequests,
     /// How long the API last asked to wait.
     pub(super) asked_to_wait: Option<Duration>,
     /// What the last turn means for the round.
@@ -99,7 +99,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             unread_noted: false,
             tool_refused: false,
             posted: None,
-            elicitations: Elicitations::default(),
+            requests: HeldRequests::default(),
             asked_to_wait: None,
             turn_ending: None,
             stop_ending: None,

@@ -49,7 +49,7 @@ impl Attendance<'_, '_> {
             {
                 self.stop_at_time_limit(limit);
             }
-            let next_look = self.look_after_elicitations(now);
+            let next_look = self.look_after_requests(now);
             let working = self.is_working().then(|| self.deadlines.next());
             let next = [self.next_rung(), drained, working, next_look].into_iter().flatten().min();
             let message = match next {
@@ -73,7 +73,7 @@ impl Attendance<'_, '_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.end_elicitations();
+        self.end_requests();
         exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
     }
 

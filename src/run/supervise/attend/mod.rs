@@ -7,8 +7,10 @@
 //! | `attendance` | what the thread knows of the run |
 //! | `open_calls` | the tool calls in flight |
 //! | `stream_items` | what happens for each item of the agent's output |
-//! | `elicitations` | what MCP servers of the agent ask, held until the answer comes |
-//! | `held_elicitations` | the requests of servers that wait |
+//! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
+//! | `held_requests` | the requests that wait |
+//! | `elicitations` | what MCP servers of the agent ask |
+//! | `stopped_calls` | tool calls that the agent program's own rules stop |
 //! | `elicited_form` | a server's form as a question, and an answer as the form's content |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
@@ -19,8 +21,10 @@ pub(crate) mod conclusion;
 mod deadlines;
 mod elicitations;
 mod elicited_form;
-mod held_elicitations;
+mod held_requests;
+mod hold_requests;
 pub(crate) mod message_loop;
 mod open_calls;
+mod stopped_calls;
 mod stopping;
 mod stream_items;

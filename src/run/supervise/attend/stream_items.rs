@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::agent::claude;
 use crate::agent::events::EventKind;
-use crate::agent::stream::{PermissionRequest, ReceiptState, StreamItem, TurnOutcome, Verdict};
+use crate::agent::stream::{ReceiptState, StreamItem, TurnOutcome, Verdict};
 use crate::mailbox::{read_question, round, workflows};
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
@@ -19,12 +19,6 @@ use crate::run::supervise::ladder::{Ladder, Request, Rung};
 use crate::run::supervise::role_check;
 use crate::run::supervise::stop::hooks;
 use crate::untrusted::Untrusted;
-
-const NOT_PERMITTED: &str = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
-
-/// Added where a command of askbox was refused, which the rules may allow in another spelling.
-const WHAT_A_RULE_COVERS: &str = " A rule that permits `ask-post` or `checkpoint` covers plain and quoted words only: \
-    no variables, `$(…)`, `eval`, or JSON in a heredoc.";
 
 impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
@@ -39,11 +33,11 @@ impl Attendance<'_, '_> {
             StreamItem::Generating(what) => self.log.generating(what),
             StreamItem::RoundTrip => self.model_answered(),
             StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
-            StreamItem::Permission(request) => self.refuse(&request),
+            StreamItem::Permission(request) => self.permission_asked(request),
             StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
             StreamItem::ControlReply { request_id, response, .. } if request_id == role_check::QUESTION => self.role_answered(&response),
-            StreamItem::Elicitation(elicitation) => self.elicited(*elicitation),
-            StreamItem::RequestCancelled { request_id } => self.elicitation_cancelled(&request_id),
+            StreamItem::Elicitation(elicitation) => self.elicited(elicitation),
+            StreamItem::RequestCancelled { request_id } => self.request_cancelled(&request_id),
             StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
         }
     }
@@ -143,28 +137,6 @@ impl Attendance<'_, '_> {
         }
     }
 
-    /// Refuses a permission, because no person is there to be asked, and says what the agent can do instead.
-    fn refuse(&mut self, request: &PermissionRequest) {
-        if self.agent.leaves_too_much_unread() {
-            if !std::mem::replace(&mut self.unread_noted, true) {
-                self.log.note("the agent asks for permissions and does not read the replies; it gets no more of them while they pile up");
-            }
-            return;
-        }
-        let why = if request.requires_user_interaction {
-            format!(
-                "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
-                self.run.workflow_id
-            )
-        } else {
-            [NOT_PERMITTED, if calls_askbox(request) { WHAT_A_RULE_COVERS } else { "" }].concat()
-        };
-        let rule = claude::rule_for(request.tool_name.raw(), &request.input).filter(|_| !request.requires_user_interaction);
-        let (tool, rule) = (request.tool_name.clone(), rule.map(Untrusted::from));
-        self.log.event(EventKind::Permission { tool, decision: "deny".into(), why: why.as_str().into(), rule });
-        self.agent.say(&claude::permission_deny(request.request_id.raw(), &why));
-    }
-
     /// Records a question that the agent has posted.
     pub(super) fn look_for_question(&mut self) {
         let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
@@ -199,8 +171,11 @@ impl Attendance<'_, '_> {
         }
     }
 
-    /// The ending of a turn that waits for a question which our hook has posted.
+    /// The ending of a turn that waits for a question which our hook has posted, or which was ended for one.
     fn asked_with_a_tool(&mut self, turn: &TurnOutcome) -> Option<Ending> {
+        if let (Verdict::Interrupted { .. }, Some(question)) = (&turn.verdict, self.requests.ends_for) {
+            return Some(Ending::Asking { question, cost_usd: turn.cost_usd });
+        }
         let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
         // A session that is continued and asks at once says nowhere else that it began (measured on Claude Code 2.1.330).
         self.began |= turn.session_id == self.run.session_id.to_string();
@@ -218,10 +193,4 @@ impl Attendance<'_, '_> {
         self.agent.say(&claude::user_message(&uuid.to_string(), templates::REPORT));
         self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
     }
-}
-
-/// Whether a refused shell command names a program that agents of askbox use.
-fn calls_askbox(request: &PermissionRequest) -> bool {
-    let command = request.input["command"].as_str().unwrap_or_default();
-    ["ask-post", "checkpoint "].iter().any(|program| command.contains(program))
 }

@@ -1,0 +1,70 @@
+//! The requests of a live agent that wait for a person.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::agent::stream::{Elicitation, PermissionRequest};
+use crate::id::{QuestionId, RoundId};
+use crate::run::claim::inline::Waiter;
+use crate::run::supervise::attend::elicited_form::Form;
+
+/// All requests that wait.
+#[derive(Default)]
+pub(super) struct HeldRequests {
+    /// The one whose question is posted.
+    pub held: Option<Held>,
+    /// Those behind it.
+    pub behind: VecDeque<Waiting>,
+    /// The question for which the run is being ended.
+    pub ends_for: Option<QuestionId>,
+    /// Whether the agent program asked once more about the call that `askbox hook` let through in this run.
+    pub was_let_through: bool,
+}
+
+impl HeldRequests {
+    pub(super) fn number(&self) -> usize {
+        self.behind.len() + usize::from(self.held.is_some())
+    }
+}
+
+/// A request that has no question yet.
+pub(super) enum Waiting {
+    /// An MCP server asks.
+    Server(Box<Elicitation>),
+    /// A tool call is stopped by the agent program's own rules.
+    Call(Box<PermissionRequest>, Instant),
+}
+
+impl Waiting {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Server(asked) => asked.request_id.raw(),
+            Self::Call(asked, _) => asked.request_id.raw(),
+        }
+    }
+}
+
+/// A request of which a person is asked.
+pub(super) enum Request {
+    Server(Box<Elicitation>, Form),
+    /// The folder is the one in which the call is made.
+    Call(Box<PermissionRequest>, PathBuf),
+}
+
+impl Request {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Server(asked, _) => asked.request_id.raw(),
+            Self::Call(asked, _) => asked.request_id.raw(),
+        }
+    }
+}
+
+/// A request whose question is posted.
+pub(super) struct Held {
+    pub request: Request,
+    pub waiter: Waiter,
+    pub round: RoundId,
+    pub until: Instant,
+}

@@ -1,0 +1,172 @@
+//! Requests of a live agent become questions of the run's workflow, one after the other. Each is held until the answer is there or
+//! `limits.hold` is over.
+//!
+//! The supervisor waits as `ask-post --wait` does (`run/claim/inline`): from before the post it holds the waiter's lock, so that nobody
+//! launches an agent with the answer, and it claims the answer before it acts on it. If the supervisor is killed, its lock ends with it: the
+//! question stays, and its answer is an ordinary round. What a request means, and what follows when the time is over, stands in
+//! `elicitations` and `stopped_calls`.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::mailbox::transitions::post::{self, IfPending};
+use crate::mailbox::transitions::withdraw;
+use crate::mailbox::{Folder, Question, read_question};
+use crate::run::claim::inline::{self, Waiter};
+use crate::run::supervise::attend::attendance::Attendance;
+use crate::run::supervise::attend::held_requests::{Held, Request, Waiting};
+use crate::text;
+use crate::untrusted::Untrusted;
+
+/// The most requests that wait at once. More are turned down at once.
+const MOST: usize = 16;
+/// How often the supervisor looks for the answer.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Why a request is turned down when the run ends.
+const ENDS: &str = "the run is ending";
+
+impl Attendance<'_, '_> {
+    /// Puts a request behind those that wait.
+    pub(super) fn put_in_line(&mut self, request: Waiting) {
+        let why = match () {
+            () if !self.is_working() => "the run is being stopped",
+            () if self.requests.ends_for.is_some() => ENDS,
+            () if self.requests.number() >= MOST => "too many requests wait",
+            () => return self.requests.behind.push_back(request),
+        };
+        self.turn_down(&request, why);
+    }
+
+    /// The agent no longer waits for this request.
+    pub(super) fn request_cancelled(&mut self, request_id: &Untrusted) {
+        self.requests.behind.retain(|waiting| waiting.id() != request_id.raw());
+        // A request for which the run is being ended is no longer held: its question stays.
+        if let Some(held) = self.requests.held.take_if(|held| held.request.id() == request_id.raw()) {
+            self.take_back(&held, "the agent no longer waits for the answer");
+        }
+    }
+
+    /// Acts on an answer that has come, ends a hold whose time is over, posts the next question. Returns when to look again.
+    pub(super) fn look_after_requests(&mut self, now: Instant) -> Option<Instant> {
+        if !self.is_working() {
+            self.end_requests();
+            return None;
+        }
+        if let Some(held) = self.requests.held.take() {
+            self.look_after(held, now);
+        }
+        while self.requests.held.is_none() {
+            let next = self.requests.behind.pop_front()?;
+            if self.requests.ends_for.is_some() {
+                self.turn_down(&next, ENDS);
+                continue;
+            }
+            let not_yet = match next {
+                Waiting::Server(asked) => {
+                    self.ask_for_server(asked, now);
+                    None
+                }
+                Waiting::Call(asked, since) => self.ask_about_call(asked, since, now),
+            };
+            if let Some(not_yet) = not_yet {
+                self.requests.behind.push_front(not_yet);
+                break;
+            }
+        }
+        // A run that waits for a person is not silent.
+        self.deadlines.sign_of_life(now);
+        Some(now + LOOK_EVERY)
+    }
+
+    /// Turns every request down: the run ends.
+    pub(super) fn end_requests(&mut self) {
+        if let Some(held) = self.requests.held.take() {
+            self.take_back(&held, "its run is ending");
+            self.turn_down_held(&held.request, ENDS);
+        }
+        while let Some(waiting) = self.requests.behind.pop_front() {
+            self.turn_down(&waiting, ENDS);
+        }
+    }
+
+    /// Posts the question of a request. `waiter`: the lock, if it is held already.
+    pub(super) fn hold(&mut self, request: Request, mut question: Question, waiter: Option<Waiter>, until: Instant) {
+        question.session_id = Some(self.run.session_id);
+        let posted = waiter
+            .map_or_else(|| inline::begin(self.mailbox, &self.run.workflow_id), Ok)
+            .and_then(|waiter| post::post(self.mailbox, question, IfPending::Conflict).map(|receipt| (waiter, receipt.round)));
+        match posted {
+            Ok((waiter, round)) => {
+                self.look_for_question();
+                self.requests.held = Some(Held { request, waiter, round, until });
+            }
+            Err(e) => self.could_not_ask(&request, &e),
+        }
+    }
+
+    fn look_after(&mut self, held: Held, now: Instant) {
+        let claim = match held.waiter.wait(self.mailbox, &held.round, Duration::ZERO) {
+            Ok(Some(claim)) => claim,
+            Ok(None) => return self.look_at_the_time(held, now),
+            Err(e) => return self.turn_down_held(&held.request, &format!("the answer could not be claimed: {e}")),
+        };
+        let again = match &held.request {
+            Request::Server(asked, form) => self.answer_server(asked, form, &claim.document.typed),
+            Request::Call(asked, cwd) => self.answer_call(asked, cwd, &held.round, &claim.document.typed),
+        };
+        let closed = match &again {
+            None => claim.delivered(self.mailbox, "the run's supervisor"),
+            Some((_, why)) => claim.superseded(self.mailbox, "the run's supervisor", why),
+        };
+        if let Err(e) = closed {
+            self.log.note(format!("the round of a request could not be closed: {e}"));
+        }
+        if let Some((question, _)) = again {
+            // The lock stays: nobody else waits for the answer in between.
+            self.hold(held.request, question, Some(held.waiter), held.until);
+        }
+    }
+
+    fn look_at_the_time(&mut self, held: Held, now: Instant) {
+        match (self.end_of(&held.round), &held.request) {
+            (Some(end), Request::Server(..)) => self.turn_down_held(&held.request, &format!("its question was {end}")),
+            (Some(end), Request::Call(asked, _)) => self.nobody_allows(asked, &end),
+            (None, _) if now < held.until => self.requests.held = Some(held),
+            (None, Request::Server(..)) => self.give_up_server(held, now),
+            (None, Request::Call(..)) => self.end_run_for(&held),
+        }
+    }
+
+    /// How the round ended without this process, in words; `None` if it has not.
+    fn end_of(&self, round: &RoundId) -> Option<String> {
+        let question = read_question::document(&self.mailbox.round(Folder::Closed, round)).ok()?.typed;
+        let (state, why) = question.closed.map_or(("closed", None), |closed| (closed.state.word(), closed.why));
+        Some(format!("{state}{}", why.map(|why| format!(": {}", text::one_line(&why))).unwrap_or_default()))
+    }
+
+    /// Withdraws the question. If it was answered just now, the answer is an ordinary round.
+    pub(super) fn take_back(&mut self, held: &Held, why: &str) {
+        if let Err(e) = self.withdraw(held, why) {
+            self.log.note(format!("the question of a request was not taken back: {e}"));
+        }
+    }
+
+    pub(super) fn withdraw(&self, held: &Held, why: &str) -> Result<RoundId> {
+        withdraw::withdraw_round(self.mailbox, &held.round, "askbox", Some(why.into()))
+    }
+
+    fn turn_down(&mut self, waiting: &Waiting, why: &str) {
+        match waiting {
+            Waiting::Server(asked) => self.cancel_for_server(asked, why),
+            Waiting::Call(asked, _) => self.nobody_could_be_asked(asked, why),
+        }
+    }
+
+    pub(super) fn turn_down_held(&mut self, request: &Request, why: &str) {
+        match request {
+            Request::Server(asked, _) => self.cancel_for_server(asked, why),
+            Request::Call(asked, _) => self.nobody_could_be_asked(asked, why),
+        }
+    }
+}

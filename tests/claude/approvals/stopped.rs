@@ -1,0 +1,222 @@
+//! Calls that no rule of the operator names: only the rules of Claude Code stop them. The run holds such a call, and then ends for it.
+
+use serde_json::{Value, json};
+
+use super::{begin, made, told, wait_until_it_asks, world_with};
+use crate::support::ClaudeWorld;
+use crate::support::claude::bash;
+use crate::support::process::kill;
+
+/// A run of `w` that goes through these steps and holds a call for so long.
+#[track_caller]
+fn run_that_holds(hold: &str, steps: &Value) -> ClaudeWorld {
+    let world = world_with(&format!("[limits]\nhold = '{hold}'\n[relaunch]\nbackoff = '10ms'\n"));
+    begin(&world, steps);
+    world
+}
+
+/// Waits until the live run asks about a call. Returns the question.
+#[track_caller]
+fn wait_until_it_holds(world: &ClaudeWorld) -> Value {
+    world.wait_status("w", "the question", |_| world.names("pending") == ["w.json"]);
+    let asked = world.document("pending/w.json");
+    assert!(asked["approval"].is_object() && world.names("running").len() == 1, "{asked}");
+    asked
+}
+
+/// The session is told about the answer, and then goes through these steps.
+fn then(world: &ClaudeWorld, about: &str, steps: &Value) {
+    world.api.on(about, steps.clone());
+}
+
+#[test]
+fn a_call_that_is_allowed_while_the_run_waits_is_made_at_once_by_the_same_process() {
+    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "it is noted"}]));
+    let asked = wait_until_it_holds(&world);
+    let text = asked["question"].as_str().expect("a text");
+    assert!(text.contains("command: note one\n") && text.contains(&format!("In the folder {}", world.work().display())), "{text}");
+    let requests = world.api.turns().len();
+    world.answer("w", "once");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "it is noted");
+    assert_eq!((made(&world), world.launches().len()), (vec!["one".to_owned()], 1));
+    assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one".to_owned()), "one request, with the call's result");
+    assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
+    assert!(world.status("w")["live"]["refused"].is_null());
+}
+
+#[test]
+fn the_run_ends_without_a_request_and_the_call_is_made_again_and_allowed_exactly_once() {
+    let mut world = run_that_holds("1s", &json!([bash("note one")]));
+    let asked = wait_until_it_asks(&world, 1);
+    assert_eq!(world.rounds("closed", "w")[0]["closed"]["state"], "delivered");
+    let requests = world.api.turns().len();
+    world.stop_watching();
+    world.keep_watching();
+    assert_eq!((world.api.turns().len(), world.launches().len(), made(&world).len()), (requests, 1, 0), "nothing happens while it waits");
+    then(&world, "User chose: once", &json!([bash("note one"), bash("note one"), {"text": "done"}]));
+    world.answer("w", "once");
+    // The second call is the very same one, and it is not allowed.
+    let anew = wait_until_it_asks(&world, 2);
+    assert_eq!(made(&world), ["one"]);
+    assert_ne!(anew["question_id"], asked["question_id"]);
+    assert!(anew["question"].as_str().is_some_and(|q| q.starts_with("May the agent call Bash?\n")), "{anew}");
+    assert_eq!(world.api.turns().len(), requests + 2, "the call again, and its result");
+    let answered = world.rounds("closed", "w").len();
+    world.ok("ask-answer", &["decline", "w", "--note", "once is enough"]);
+    then(&world, "They say: once is enough", &json!([{"text": "left it"}]));
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && world.rounds("closed", "w").len() == answered + 1);
+    assert_eq!(made(&world), ["one"]);
+}
+
+#[test]
+fn a_call_that_is_declined_while_the_run_waits_is_refused_in_the_persons_words() {
+    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
+    wait_until_it_holds(&world);
+    world.ok("ask-answer", &["decline", "w", "--note", "not on a Friday"]);
+    assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
+    assert!(told(&world).contains("The user refused this call. They say: not on a Friday"), "{}", told(&world));
+    assert!(made(&world).is_empty() && world.status("w")["live"]["refused"].is_null(), "{}", world.status("w"));
+}
+
+#[test]
+fn a_question_that_is_withdrawn_or_expires_while_the_run_waits_refuses_the_call_and_says_so() {
+    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
+    wait_until_it_holds(&world);
+    world.ok("ask-answer", &["cancel", "w"]);
+    assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
+    assert!(told(&world).contains("Nobody allows this call: its question was withdrawn"), "{}", told(&world));
+    assert!(made(&world).is_empty());
+}
+
+#[test]
+fn a_call_with_another_input_than_the_approved_one_is_a_new_question() {
+    let world = run_that_holds("1s", &json!([bash("note one")]));
+    wait_until_it_asks(&world, 1);
+    then(&world, "User chose: once", &json!([bash("note two")]));
+    world.answer("w", "once");
+    let anew = wait_until_it_asks(&world, 2);
+    assert!(anew["question"].as_str().is_some_and(|q| q.contains("command: note two")), "{anew}");
+    assert!(made(&world).is_empty());
+}
+
+#[test]
+fn a_call_in_another_folder_than_the_approved_one_is_a_new_question() {
+    let world = world_with("[limits]\nhold = '1s'\n");
+    std::fs::create_dir(world.work().join("sub")).expect("a folder");
+    begin(&world, &json!([bash("note one")]));
+    wait_until_it_asks(&world, 1);
+    then(&world, "User chose: once", &json!([bash("cd sub"), bash("note one")]));
+    world.answer("w", "once");
+    let anew = wait_until_it_asks(&world, 2);
+    let sub = format!("In the folder {}", world.work().join("sub").display());
+    assert!(made(&world).is_empty() && anew["question"].as_str().is_some_and(|q| q.contains(&sub)), "{anew}");
+}
+
+#[test]
+fn what_is_allowed_to_the_workflow_needs_no_question_until_it_is_revoked() {
+    let world = run_that_holds("1s", &json!([bash("note one")]));
+    wait_until_it_asks(&world, 1);
+    then(&world, "User chose: workflow", &json!([bash("note one"), bash("note one"), {"text": "done"}]));
+    world.answer("w", "workflow");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert_eq!(made(&world), ["one", "one"]);
+    world.ask("w", &["More?"]);
+    then(&world, "User chose: more", &json!([bash("note one"), {"text": "more is done"}]));
+    world.answer("w", "more");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "more is done");
+    assert_eq!(made(&world).len(), 3);
+    world.ok("relaunch", &["approve", "--revoke", "w"]);
+    let rounds = world.rounds("closed", "w").len();
+    world.ask("w", &["Again?"]);
+    then(&world, "User chose: again", &json!([bash("note one"), {"text": "again is done"}]));
+    world.answer("w", "again");
+    wait_until_it_asks(&world, rounds + 1);
+    assert_eq!(made(&world).len(), 3);
+}
+
+#[test]
+fn a_supervisor_that_is_killed_while_it_holds_a_call_loses_neither_the_question_nor_its_answer() {
+    let world = run_that_holds("30m", &json!([bash("note one")]));
+    wait_until_it_holds(&world);
+    kill(world.processes("relaunch supervise")[0]);
+    wait_until_it_asks(&world, 1);
+    assert!(made(&world).is_empty());
+    then(&world, "User chose: once", &json!([bash("note one"), {"text": "done"}]));
+    world.answer("w", "once");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert_eq!(made(&world), ["one"]);
+}
+
+#[test]
+fn of_two_stopped_calls_in_one_message_each_is_asked_about() {
+    let both = json!({"tools": [bash("note one"), bash("note two")]});
+    let world = run_that_holds("30m", &json!([both, {"text": "done"}]));
+    for _ in 0..2 {
+        let asked = wait_until_it_holds(&world);
+        world.answer("w", "once");
+        world.wait_status("w", "the next question", |s| {
+            s["state"] == "delivered"
+                || (world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != asked["question_id"])
+        });
+    }
+    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+    assert_eq!(made(&world), ["one", "two"]);
+}
+
+#[test]
+fn two_stopped_calls_in_one_message_of_which_nobody_decides_in_time_end_the_run_once() {
+    let both = json!({"tools": [bash("note one"), bash("note two")]});
+    let world = run_that_holds("1s", &json!([both]));
+    let asked = wait_until_it_asks(&world, 1);
+    assert!(asked["question"].as_str().is_some_and(|q| q.contains("command: note one")), "{asked}");
+    then(&world, "User chose: once", &json!([both, {"text": "done"}]));
+    world.answer("w", "once");
+    let next = wait_until_it_asks(&world, 2);
+    assert!(next["question"].as_str().is_some_and(|q| q.contains("command: note two")), "{next}");
+    assert_eq!(made(&world), ["one"]);
+}
+
+#[test]
+fn a_stop_while_a_call_is_held_withdraws_its_question() {
+    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "never said"}]));
+    wait_until_it_holds(&world);
+    world.ok("relaunch", &["stop", "w"]);
+    world.wait_state("w", "interrupted");
+    assert!(world.names("pending").is_empty() && made(&world).is_empty());
+    assert!(world.rounds("closed", "w").iter().any(|round| round["closed"]["state"] == "withdrawn"));
+}
+
+#[test]
+fn where_it_is_switched_off_a_stopped_call_is_refused_and_counted() {
+    let world = world_with("[approvals]\nask_stopped = false\n");
+    begin(&world, &json!([bash("note one"), {"text": "left it"}]));
+    assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
+    assert!(told(&world).contains("Not permitted in this unattended run"), "{}", told(&world));
+    assert_eq!(world.status("w")["live"]["refused"], json!({"calls": 1, "rules": ["Bash(note:*)"]}));
+    assert!(world.names("pending").is_empty() && made(&world).is_empty());
+}
+
+#[test]
+fn rules_that_refuse_or_deny_ask_nobody() {
+    let world = world_with("[approvals]\nrefuse = ['Bash(note:*)']\n");
+    let settings = json!({"permissions": {"deny": ["Write"]}});
+    std::fs::create_dir_all(world.claude_config()).expect("a folder");
+    std::fs::write(world.claude_config().join("settings.json"), settings.to_string()).expect("settings");
+    let write = json!({"tool": "Write", "input": {"file_path": world.work().join("a"), "content": "x"}});
+    begin(&world, &json!([bash("note one"), write, {"text": "left both"}]));
+    assert_eq!(world.wait_state("w", "delivered")["result"], "left both");
+    assert_eq!(world.rounds("closed", "w").len(), 1, "nobody was asked");
+    assert!(made(&world).is_empty() && !world.work().join("a").exists());
+}
+
+#[test]
+fn a_stopped_call_of_a_subagent_is_refused_with_words() {
+    let world = world_with("");
+    world.api.on("Sub work.", json!([bash("note one"), {"text": "could not"}]));
+    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
+    begin(&world, &json!([{"tool": "Agent", "input": input}, {"text": "heard"}]));
+    assert_eq!(world.wait_state("w", "delivered")["result"], "heard");
+    let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
+    assert!(said.contains("a subagent cannot wait for a person"), "{said}");
+    assert!(made(&world).is_empty() && world.names("pending").is_empty());
+}
