@@ -102,7 +102,7 @@ impl Message {
                 let through = about.through.as_ref().map(|through| format!(" through {through}")).unwrap_or_default();
                 (format!("{workflow}: {}{by}{through}", about.outcome.unwrap_or("answered")), Urgency::Low)
             }
-            Event::Delivered => (format!("{workflow}: delivered{cost}"), Urgency::Low),
+            Event::Delivered => (format!("{workflow}: delivered{cost}{why}"), if why.is_empty() { Urgency::Low } else { Urgency::Normal }),
             Event::Failed => (format!("{workflow}: attempt {attempt} failed{why}"), Urgency::Low),
             Event::Parked => (format!("{workflow} needs you: parked{why}"), Urgency::High),
         };
@@ -180,7 +180,7 @@ impl About {
             by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
             through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
             attempt: run.map(|run| run.attempt),
-            why: run.and_then(|run| run.why.as_deref()).filter(|_| event != Event::Delivered).map(|why| text::excerpt(why, LONGEST_WHY)),
+            why: run.and_then(|run| run.why.as_deref()).map(|why| text::excerpt(why, LONGEST_WHY)),
             cost_usd: run.and_then(|run| run.cost_usd),
         }
     }

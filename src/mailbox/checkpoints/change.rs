@@ -62,6 +62,21 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_another_field_makes_an_answer_that_was_written_by_hand_no_younger() {
+        let (_folder, mailbox, id) = mailbox();
+        let path = save(&mailbox, &id, br#"{"user_answer":"yes","current_step":"one"}"#).unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let date = |time| std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        let modified = || std::fs::metadata(&path).unwrap().modified().unwrap();
+        date(old);
+        set(&mailbox, &id, "state_variables.tries", Value::from(3)).unwrap();
+        step(&mailbox, &id, "two").unwrap();
+        assert_eq!(modified(), old);
+        set(&mailbox, &id, "user_answer", Value::from("no")).unwrap();
+        assert!(modified() > old, "another answer is as old as it is");
+    }
+
+    #[test]
     fn a_value_is_set_and_read_by_its_dotted_path() {
         let (_folder, mailbox, id) = mailbox();
         save(&mailbox, &id, br#"{"files":{"backup":"/b"}}"#).unwrap();

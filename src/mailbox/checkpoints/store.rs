@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::disk;
@@ -147,19 +148,33 @@ fn keep_answer(document: &mut CheckpointDocument, earlier: &CheckpointDocument) 
             document.set_field(name, &value)?;
         }
     }
-    Ok(earlier.typed.user_answer.is_some() && earlier.typed.user_answer_to.is_none())
+    Ok(by_hand(&earlier.typed).is_some())
 }
 
 /// Changes a workflow's own checkpoint under the workflow's lock.
 pub(super) fn update(mailbox: &Mailbox, workflow: &WorkflowId, change: impl FnOnce(&mut CheckpointDocument) -> Result<()>) -> Result<()> {
     let _lock = mailbox.lock(workflow)?;
+    let path = path(mailbox, workflow);
+    // As in `save`: an answer that was written by hand is as old as its file.
+    let written = modified(&path);
     let mut document = load(mailbox, workflow)?;
+    let by_hand = by_hand(&document.typed);
     let before = checkpoint::own_length(&document, &document.to_bytes());
     change(&mut document)?;
     // The change may have set any field to any value, so the result is parsed and checked again.
     let bytes = checkpoint::to_file(&document, before)?;
-    checkpoint::check(&CheckpointDocument::parse(&bytes)?.typed)?;
-    disk::replace(&path(mailbox, workflow), &bytes)
+    let changed = CheckpointDocument::parse(&bytes)?.typed;
+    checkpoint::check(&changed)?;
+    if by_hand.is_some() && self::by_hand(&changed) == by_hand {
+        disk::replace_dated(&path, &bytes, written)
+    } else {
+        disk::replace(&path, &bytes)
+    }
+}
+
+/// The answer that a person wrote by hand: no round is noted for it.
+fn by_hand(checkpoint: &Checkpoint) -> Option<Value> {
+    checkpoint.user_answer.clone().filter(|_| checkpoint.user_answer_to.is_none())
 }
 
 /// Removes a workflow's own checkpoint.

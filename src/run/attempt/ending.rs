@@ -185,7 +185,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     match ending {
         Ending::Delivered { text, cost_usd } => {
             run.state = State::Delivered;
-            run.why = None;
+            run.why = no_result::unasked(mailbox, &run)?;
             run.result = Some(shorten(text.raw()));
             run.cost_usd = run.cost_usd.or(*cost_usd);
         }

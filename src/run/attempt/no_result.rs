@@ -1,11 +1,11 @@
 //! A final text that is no result: the agent ended its turn with a chain signal, which says that it waits, and it waits for nothing.
-//! Nobody would ever wake it, and the signal is no reply for its parent.
+//! Nobody would ever wake it, and the signal is no reply for its parent. And a result that leaves a person's question unanswered.
 
 use crate::agent::chain_signals;
 use crate::disk;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, children, round};
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, children, read_question, round};
 use crate::run::attempt::record::Run;
 
 /// Why this final text is no result; `None` if it is one, or something is pending behind its signal.
@@ -17,6 +17,17 @@ pub(super) fn why(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str)
     Ok(Some(format!(
         "it ended its turn with `{signal}`, but it waits for nothing: it has no open question and started no agent that goes on"
     )))
+}
+
+/// What the person has to know whose words were no answer: they asked back, and the agent ended without asking again.
+pub(super) fn unasked(mailbox: &Mailbox, run: &Run) -> Result<Option<String>> {
+    let round = run.round();
+    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round);
+    let asked_back = question.is_ok_and(|document| document.typed.answer.is_some_and(|answer| answer.counter_question().is_some()));
+    if !asked_back || waits(mailbox, &run.workflow_id, run)? {
+        return Ok(None);
+    }
+    Ok(Some("the user asked back, and the agent ended without asking its question again: nothing is decided".into()))
 }
 
 /// Whether the workflow waits for anything, or did during the attempt. A question that was closed meanwhile is told by its own outcome.

@@ -163,7 +163,7 @@ fn log_end(run: &Run) {
     let usd = run.cost_usd.filter(|usd| *usd > 0.0);
     let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
     match run.state {
-        State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, usd, "attempt {attempt}{cost}"),
+        State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
         State::Asking => tracing::info!(event = "asking", %workflow, attempt, usd, "attempt {attempt}{cost} waits for its question"),
         State::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
         State::Failed => tracing::warn!(event = "failed", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),

@@ -111,6 +111,24 @@ fn a_longer_answer_goes_by_a_file_that_the_agent_may_read() {
 }
 
 #[test]
+fn an_agent_that_was_asked_back_and_does_not_ask_again_is_shown_to_the_person() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    for (id, asks_again) in [("mute", false), ("again", true)] {
+        world.ask(id, &["Which one?"]);
+        let again = bash(&format!("ask-post 'Which one, the walnut or the oak?' -w {id}"));
+        let steps = if asks_again { json!([again, {"text": "asked"}]) } else { json!([{"text": "There are two."}]) };
+        world.api.on(&format!("Which ones are there for {id}?"), steps);
+        world.ok("ask-answer", &["ask-back", id, &format!("Which ones are there for {id}?")]);
+    }
+    let status = world.wait_state("mute", "delivered");
+    assert!(status["why"].as_str().is_some_and(|why| why.contains("ended without asking its question again")), "{status}");
+    assert_eq!(status["result"], "There are two.");
+    let status = world.wait_status("again", "asked again", |s| s["state"] == "pending" && world.rounds("closed", "again").len() == 1);
+    assert!(status["why"].is_null(), "{status}");
+}
+
+#[test]
 fn the_agent_may_read_the_checkpoint_that_its_prompt_names() {
     let mut world = ClaudeWorld::new();
     world.configure("[approvals]\nask_stopped = false\n");

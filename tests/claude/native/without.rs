@@ -30,6 +30,27 @@ fn an_operator_with_settings_of_his_own_gets_no_hook_and_the_agent_is_told_how_t
     assert!(world.names("pending").is_empty());
 }
 
+/// If a version of Claude Code offers it one day, `askbox hook` refuses the call with words that name `ask-post`: a subagent's call cannot wait.
+#[test]
+fn a_subagent_is_not_offered_the_tool_and_a_call_of_it_reaches_nobody() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    world.api.on("Sub work.", json!([ask(&which_database()), {"text": "could not"}]));
+    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
+    world.api.on("User chose: begin", json!([{"tool": "Agent", "input": input}, {"text": "heard"}]));
+    world.answer("w", "begin");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "heard");
+    let turns = world.api.turns();
+    let (of_session, of_subagent): (Vec<_>, Vec<_>) = turns.iter().partition(|turn| turn.model_text().contains("User chose: begin"));
+    let is_offered = |tools: Vec<String>| tools.iter().any(|tool| tool == "AskUserQuestion");
+    assert!(of_session.iter().all(|turn| is_offered(turn.tools())) && of_subagent.len() == 2, "{turns:#?}");
+    assert!(!of_subagent.iter().any(|turn| is_offered(turn.tools())), "a subagent is offered it");
+    let said: String = of_subagent.iter().flat_map(|turn| turn.tool_results()).collect();
+    assert!(said.contains("not available inside subagents") || said.contains("No such tool available"), "{said}");
+    assert!(world.names("pending").is_empty() && world.rounds("closed", "w").len() == 1);
+}
+
 #[test]
 fn a_session_that_a_user_started_inside_of_a_run_asks_nothing_in_the_runs_name() {
     let world = ClaudeWorld::new();
