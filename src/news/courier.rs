@@ -16,6 +16,7 @@ use crate::news::facts;
 use crate::news::ledger::{FOLDER, Ledger};
 use crate::news::listener::{self, Listener};
 use crate::news::message::Message;
+use crate::news::note::Note;
 use crate::news::post::{self, Place};
 use crate::news::record::State;
 use crate::news::replies::{self, Cursor, Heard, ReplyKey};
@@ -32,21 +33,6 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 const FOLLOW_ON: Duration = Duration::from_secs(30);
 /// The longest time between two passes.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-
-/// What the thread is told.
-pub(super) enum Note {
-    /// Something may have happened to a workflow.
-    Look(WorkflowId),
-    /// Anything may have happened.
-    LookAtAll,
-    /// A program has ended that told these events.
-    Told(String, Vec<Place>, Result<(), String>),
-    /// A message came in the topic for replies of a target.
-    Heard(String, Heard),
-    /// The stream of a target ended, for this reason.
-    Silent(String, String),
-    Leave,
-}
 
 /// The courier as the watcher sees it.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`courier`] | the thread: look, tell, hear |
+//! | `note` | what that thread is told |
 //! | `desk` | one target at work |
 //! | `facts` | what the mailbox says about a round |
 //! | `wanted` | which events follow from that |
@@ -40,6 +41,7 @@ mod ledger;
 mod listener;
 mod means;
 mod message;
+mod note;
 mod post;
 mod record;
 mod replies;

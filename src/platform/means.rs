@@ -14,6 +14,7 @@ pub(crate) enum Desktop {
 }
 
 /// What keeps a service of the user running.
+#[cfg(feature = "askbox")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceManager {
     Systemd,
@@ -24,4 +25,5 @@ pub(crate) enum ServiceManager {
 pub(crate) const DESKTOP: Desktop = system::DESKTOP;
 
 /// What keeps a service running here.
+#[cfg(feature = "askbox")]
 pub(crate) const SERVICE_MANAGER: ServiceManager = system::SERVICE_MANAGER;

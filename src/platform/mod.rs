@@ -2,7 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `files` | looking at a file without opening it, lookups that follow no link, renames that refuse or exchange, FIFOs, syncs |
+//! | `files` | looking at a file without opening it, lookups that follow no link, FIFOs, syncs |
 //! | `handle` | a process that is held, so that a signal never reaches another one with its pid |
 //! | `processes` | all processes, their parents, owners and environments |
 //! | `kinship` | orphans, and what happens to a child when its parent dies |
@@ -11,6 +11,8 @@
 //!
 //! `linux` and `macos` have the same functions; one of the two is compiled.
 
+#[cfg(feature = "relaunch")]
+mod handle;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -30,7 +32,7 @@ pub(crate) use system::files;
 pub(crate) use system::{kinship, processes};
 
 #[cfg(feature = "relaunch")]
-pub use system::handle::ProcessHandle;
+pub use handle::ProcessHandle;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("askbox knows Linux and macOS; another system needs a folder of its own in src/platform");

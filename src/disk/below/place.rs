@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::disk::below::open_with;
@@ -100,7 +100,7 @@ impl Place {
     /// Gives the file another name, without a sync. Fails with [`io::ErrorKind::AlreadyExists`] where `to` exists.
     pub(in crate::disk) fn rename_noreplace(&self, to: &Self) -> io::Result<()> {
         let (here, there) = (&self.folder.file, &to.folder.file);
-        match files::rename_noreplace(here, self.name.as_ref(), there, to.name.as_ref()) {
+        match rustix::fs::renameat_with(here, &self.name, there, &to.name, RenameFlags::NOREPLACE) {
             // Filesystems without such a rename: a link refuses an existing name just as well.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(here, &self.name, there, &to.name, AtFlags::empty())?;
@@ -117,7 +117,7 @@ impl Place {
 
     /// Exchanges the names of two files, without a sync.
     pub(in crate::disk) fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
-        files::exchange(&self.folder.file, self.name.as_ref(), &with.folder.file, with.name.as_ref())
+        rustix::fs::renameat_with(&self.folder.file, &self.name, &with.folder.file, &with.name, RenameFlags::EXCHANGE)
     }
 
     /// Removes the file, without a sync.

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags, Stat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Result;
 
 /// Flags that open a file, a folder or a link itself to look at it. Its content cannot be read by that, so no permission is needed.
@@ -23,19 +23,6 @@ pub(crate) const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 pub(crate) fn open_beneath(folder: impl AsFd, below: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     rustix::io::retry_on_intr(|| rustix::fs::openat2(&folder, below, flags, mode, resolve))
-}
-
-/// Gives a file another name.
-///
-/// # Errors
-/// [`rustix::io::Errno::EXIST`] where the new name is taken; `INVAL`, `NOSYS` or `NOTSUP` on a filesystem without such a rename.
-pub(crate) fn rename_noreplace(from: impl AsFd, name: &Path, to: impl AsFd, new_name: &Path) -> Result<()> {
-    rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE)
-}
-
-/// Exchanges the names of two files.
-pub(crate) fn exchange(one: impl AsFd, name: &Path, other: impl AsFd, other_name: &Path) -> Result<()> {
-    rustix::fs::renameat_with(one, name, other, other_name, RenameFlags::EXCHANGE)
 }
 
 /// Makes a FIFO that only this user may use; fails if the name exists.

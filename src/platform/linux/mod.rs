@@ -1,8 +1,8 @@
-//! Linux: pidfds, `/proc`, `openat2`, `renameat2`.
+//! Linux: pidfds, `/proc`, `openat2`.
 
 pub(crate) mod files;
 #[cfg(feature = "relaunch")]
-pub(crate) mod handle;
+pub(crate) mod held;
 #[cfg(feature = "relaunch")]
 pub(crate) mod kinship;
 #[cfg(feature = "relaunch")]
@@ -14,5 +14,5 @@ pub(crate) const WEAKER: &[crate::platform::weaker::Weaker] = &[];
 #[cfg(feature = "relaunch")]
 pub(crate) const DESKTOP: crate::platform::means::Desktop = crate::platform::means::Desktop::NotifySend;
 
-#[cfg(feature = "relaunch")]
+#[cfg(feature = "askbox")]
 pub(crate) const SERVICE_MANAGER: crate::platform::means::ServiceManager = crate::platform::means::ServiceManager::Systemd;

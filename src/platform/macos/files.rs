@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::{Errno, Result};
 
 /// Flags that open a file, a folder or a link itself to look at it. macOS needs the permission to read for that, and would wait at a FIFO.
@@ -21,19 +21,6 @@ pub(crate) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 /// Always [`Errno::NOSYS`]: macOS cannot do it in one step.
 pub(crate) fn open_beneath(_folder: impl AsFd, _below: &Path, _flags: OFlags, _mode: Mode) -> Result<OwnedFd> {
     Err(Errno::NOSYS)
-}
-
-/// Gives a file another name.
-///
-/// # Errors
-/// [`Errno::EXIST`] where the new name is taken; `NOTSUP` or `INVAL` on a filesystem without such a rename.
-pub(crate) fn rename_noreplace(from: impl AsFd, name: &Path, to: impl AsFd, new_name: &Path) -> Result<()> {
-    rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE)
-}
-
-/// Exchanges the names of two files.
-pub(crate) fn exchange(one: impl AsFd, name: &Path, other: impl AsFd, other_name: &Path) -> Result<()> {
-    rustix::fs::renameat_with(one, name, other, other_name, RenameFlags::EXCHANGE)
 }
 
 /// Makes a FIFO that only this user may use; fails if the name exists.

@@ -1,8 +1,8 @@
-//! macOS: kqueue, `renameatx_np`, `F_GETPATH`. Compiled and linted, and not yet run: see [`weaker`](crate::platform::weaker).
+//! macOS: kqueue, `sysctl`, `F_GETPATH`. Compiled and linted, and not yet run: see [`weaker`](crate::platform::weaker).
 
 pub(crate) mod files;
 #[cfg(feature = "relaunch")]
-pub(crate) mod handle;
+pub(crate) mod held;
 #[cfg(feature = "relaunch")]
 pub(crate) mod kinship;
 #[cfg(feature = "relaunch")]
@@ -14,5 +14,5 @@ pub(crate) const WEAKER: &[crate::platform::weaker::Weaker] = &crate::platform::
 #[cfg(feature = "relaunch")]
 pub(crate) const DESKTOP: crate::platform::means::Desktop = crate::platform::means::Desktop::AppleScript;
 
-#[cfg(feature = "relaunch")]
+#[cfg(feature = "askbox")]
 pub(crate) const SERVICE_MANAGER: crate::platform::means::ServiceManager = crate::platform::means::ServiceManager::Launchd;

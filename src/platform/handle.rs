@@ -1,25 +1,28 @@
-//! A process held by a pidfd, so that a signal never reaches another process that got the same pid later.
+//! A process that is held, so that a signal does not reach another process that got the same pid later.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 
-/// One process. It may have ended, but its handle never means another one.
+use crate::platform::system::held;
+
+/// One process. It may have ended, but its handle never means another one (on macOS: see [`weaker`](crate::platform::weaker)).
 #[derive(Debug)]
 pub struct ProcessHandle {
     pid: i32,
+    /// Readable once the process has ended.
     fd: OwnedFd,
 }
 
 impl ProcessHandle {
-    /// The process that has this pid now; `None` if there is none, or if no pidfd can be opened.
+    /// The process that has this pid now; `None` if there is none, or if the system has no descriptor to spare.
     #[must_use]
     pub fn open(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
-        let fd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        let fd = held::open(Pid::from_raw(pid)?)?;
         Some(Self { pid, fd })
     }
 
@@ -31,7 +34,9 @@ impl ProcessHandle {
 
     /// Sends a Unix signal. Does nothing if the process has ended.
     pub fn signal(&self, signal: Signal) {
-        let _ = pidfd_send_signal(&self.fd, signal);
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            held::signal(&self.fd, pid, signal);
+        }
     }
 
     /// Whether the process has ended. A zombie has ended.

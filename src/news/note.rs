@@ -1,0 +1,20 @@
+//! What the thread that tells people is told itself.
+
+use crate::id::WorkflowId;
+use crate::news::post::Place;
+use crate::news::replies::Heard;
+
+/// What the thread is told.
+pub(super) enum Note {
+    /// Something may have happened to a workflow.
+    Look(WorkflowId),
+    /// Anything may have happened.
+    LookAtAll,
+    /// A program has ended that told these events.
+    Told(String, Vec<Place>, Result<(), String>),
+    /// A message came in the topic for replies of a target.
+    Heard(String, Heard),
+    /// The stream of a target ended, for this reason.
+    Silent(String, String),
+    Leave,
+}
