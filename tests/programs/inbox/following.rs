@@ -71,10 +71,26 @@ fn the_second_pane_shows_what_became_of_answered_questions() {
     assert!(screen.contains("answered") && screen.contains("Which one? → a") && screen.contains("withdrawn"), "{screen}");
     terminal.press(&["Down"]);
     terminal.see("with care");
+    terminal.see("accepted ");
     terminal.press(&["u"]);
     terminal.see("given: taken back");
     terminal.press(&["Tab"]);
     terminal.see("2 questions are waiting");
+}
+
+#[test]
+fn the_second_pane_tells_each_step_of_a_round_and_the_calls_that_its_run_was_refused() {
+    needs!("tmux");
+    let world = World::new().with_scripted_agent();
+    world.ask_and_answer("given");
+    let request = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"git push"},"tool_use_id":"t1"}}"#;
+    world.agent_does("given", &format!("printf '%s\\n' '{request}' >&3; sleep 1"));
+    world.sh("relaunch given");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.press(&["Tab"]);
+    let screen = terminal.see("1 tool call; see: relaunch status given");
+    assert!(screen.contains("accepted ") && screen.contains("→ launched ") && screen.contains("→ delivered "), "{screen}");
 }
 
 #[test]

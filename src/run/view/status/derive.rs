@@ -33,6 +33,11 @@ fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
     Ok(View::of(&live, time::now()))
 }
 
+/// What the run of a round did, of all attempts, whether it is over or not.
+pub fn work_of(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
+    view(mailbox, round, false)
+}
+
 /// The status of every workflow that is not over.
 pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
     let mut out = std::collections::BTreeMap::new();

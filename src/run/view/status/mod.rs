@@ -6,5 +6,5 @@
 mod derive;
 mod shape;
 
-pub use derive::{at_a_glance, of, of_closed, of_round, open, standing_of, unknown, unreadable, without_record};
+pub use derive::{at_a_glance, of, of_closed, of_round, open, standing_of, unknown, unreadable, without_record, work_of};
 pub use shape::{Standing, Status, View};

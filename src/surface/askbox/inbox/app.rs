@@ -258,8 +258,8 @@ impl<'a> App<'a> {
     fn key_of_outcomes(&mut self, key: KeyEvent) -> Wish {
         let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
         match key.code {
-            KeyCode::Up | KeyCode::Char('k') => outcomes.step(false),
-            KeyCode::Down | KeyCode::Char('j') => outcomes.step(true),
+            KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, false),
+            KeyCode::Down | KeyCode::Char('j') => outcomes.step(self.sender.mailbox, true),
             KeyCode::Tab | KeyCode::Esc => self.place = Place::List,
             KeyCode::Char('q') => return Wish::Leave(0),
             KeyCode::Char('?') => self.shows_help = true,

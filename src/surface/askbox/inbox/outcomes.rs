@@ -2,11 +2,12 @@
 
 use crate::id::RoundId;
 use crate::mailbox::{AnswerValue, Mailbox, past_rounds};
+use crate::run::attempt::record;
 use crate::run::view::history::{self, HistoryEntry};
 use crate::run::view::status;
 use crate::run::view::status::Standing;
 use crate::text;
-use crate::time;
+use crate::time::{self, Time};
 
 /// How many rounds are shown, the newest first.
 const SHOWN: usize = 100;
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub since: String,
     pub question: String,
     pub answer: String,
+    /// When the answer counted.
+    accepted_at: Option<Time>,
     /// Why it stands there, what to do, what it cost, what came out, line by line.
     pub details: Vec<(&'static str, String)>,
 }
@@ -36,23 +39,36 @@ impl Outcomes {
     pub fn read(mailbox: &Mailbox, before: Option<&Self>) -> Self {
         let found = past_rounds::newest_first(mailbox, None, None, Some(SHOWN));
         let entries = found.filter_map(|round| history::entry(mailbox, &round.ok()?).ok().flatten());
-        let rows: Vec<_> = entries.filter_map(|entry| outcome(mailbox, entry)).collect();
+        let rows: Vec<_> = entries.filter_map(outcome).collect();
         let chosen = before.and_then(Self::chosen).map(|chosen| chosen.round.clone());
         let at = chosen.and_then(|round| rows.iter().position(|row| row.round == round)).unwrap_or(0);
-        Self { rows, at }
+        let mut outcomes = Self { rows, at };
+        outcomes.look_at_chosen(mailbox);
+        outcomes
     }
 
     pub fn chosen(&self) -> Option<&Outcome> {
         self.rows.get(self.at)
     }
 
-    pub fn step(&mut self, down: bool) {
+    pub fn step(&mut self, mailbox: &Mailbox, down: bool) {
         let last = self.rows.len().saturating_sub(1);
         self.at = if down { (self.at + 1).min(last) } else { self.at.saturating_sub(1) };
+        self.look_at_chosen(mailbox);
+    }
+
+    /// Looks up what only the record and the events of the run say: for the chosen round alone, because events may be long.
+    fn look_at_chosen(&mut self, mailbox: &Mailbox) {
+        let Some(row) = self.rows.get_mut(self.at) else { return };
+        let of_run = [("steps", Some(steps(mailbox, row))), ("refused", refused(mailbox, &row.round))];
+        for (name, value) in of_run.into_iter().filter_map(|(name, value)| Some((name, value?))).rev() {
+            row.details.retain(|(other, _)| *other != name);
+            row.details.insert(0, (name, value));
+        }
     }
 }
 
-fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
+fn outcome(entry: HistoryEntry) -> Option<Outcome> {
     let status = entry.status;
     let round = RoundId { workflow: status.workflow_id.clone(), question: status.question_id? };
     let mut details = Vec::new();
@@ -62,13 +78,13 @@ fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
         Some(value) => text::excerpt(&AnswerValue::to_text(value), 200),
         None => answer.word().into(),
     });
+    let accepted_at = answer.as_ref().and_then(|answer| answer.at);
     tell("answer", answer.as_ref().map(|answer| format!("{said} ({})", answer.who())));
     tell("note", answer.and_then(|answer| answer.note));
     tell("why", status.why.clone());
     tell("to do", status.todo.clone());
     tell("attempt", status.attempt.map(|n| n.to_string()));
     tell("cost", status.cost_usd.map(|cost| format!("${cost:.4}")));
-    tell("refused", refused(mailbox, &round, status.state));
     tell("result", status.result.clone());
     Some(Outcome {
         round,
@@ -76,13 +92,24 @@ fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
         since: status.since.map_or_else(|| "-".into(), |at| time::human(time::since(at))),
         question: text::excerpt(&status.question, 200),
         answer: said,
+        accepted_at,
         details,
     })
 }
 
-/// The calls that the run was refused. Only those of a run that is live are looked up here: its events tell them.
-fn refused(mailbox: &Mailbox, round: &RoundId, state: Standing) -> Option<String> {
-    let of = (state == Standing::Running).then(|| status::of(mailbox, &round.workflow).ok()).flatten()?;
-    let refused = of.live?.refused?;
-    Some(format!("{} tool calls; see: relaunch status {}", refused.calls, round.workflow))
+/// How far the round has come: accepted, launched, and its end, each with its age.
+fn steps(mailbox: &Mailbox, row: &Outcome) -> String {
+    let ago = |at: Time| format!("{} ago", time::human(time::since(at)));
+    let run = record::latest(mailbox, &row.round).ok().flatten();
+    let launched = run.as_ref().and_then(|run| run.started_at).map(|at| format!("launched {}", ago(at)));
+    let end = (!matches!(row.state, Standing::Answered | Standing::Running)).then(|| format!("{} {} ago", row.state.word(), row.since));
+    let accepted = row.accepted_at.map(|at| format!("accepted {}", ago(at)));
+    [accepted, launched, end].into_iter().flatten().collect::<Vec<_>>().join(" → ")
+}
+
+/// The calls that the run was refused.
+fn refused(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
+    let refused = status::work_of(mailbox, round).ok()?.refused?;
+    let calls = if refused.calls == 1 { "1 tool call".to_owned() } else { format!("{} tool calls", refused.calls) };
+    Some(format!("{calls}; see: relaunch status {}", round.workflow))
 }
