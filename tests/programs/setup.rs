@@ -54,6 +54,28 @@ fn lived_in() -> World {
 }
 
 #[test]
+fn a_second_setup_beside_one_at_work_changes_nothing_and_says_so() {
+    let world = home();
+    let before = tree(&world);
+    let folder = fs::File::open(world.home()).expect("the home");
+    folder.lock().expect("free");
+    for command in ["setup --yes", "setup --remove --yes"] {
+        let said = world.refused(4, &format!("askbox {command}"));
+        assert!(said.contains("another `askbox setup` is at work") && said.contains("hint: wait"), "{said}");
+    }
+    assert!(world.ok("askbox", &["setup", "--dry-run"]).contains("config.toml: new"), "to look is no change");
+    assert_eq!(tree(&world), before);
+    drop(folder);
+    crate::support::in_parallel(2, &[(), ()], |()| {
+        let status = world.run("askbox", &["setup", "--yes"]).status.code();
+        assert!([Some(0), Some(4)].contains(&status), "{status:?}");
+    });
+    assert_eq!(world.ok("askbox", &["setup", "--yes"]), "Nothing is to do.\n");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    assert_eq!(tree(&world), before, "what one wrote was not there before for the other");
+}
+
+#[test]
 fn the_readmes_words_remove_everything_from_a_home_that_was_used() {
     let world = home();
     let before = tree(&world);

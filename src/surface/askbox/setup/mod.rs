@@ -24,7 +24,10 @@ mod wanted;
 
 use inquire::Confirm;
 
-use crate::error::{Error, Result};
+use std::fs::{File, TryLockError};
+
+use crate::error::{Error, IoContext, Result};
+use crate::mailbox::layout;
 use crate::surface::args::setup_args::Setup;
 use crate::surface::program;
 use plan::Plan;
@@ -35,6 +38,7 @@ const LEFT: u8 = 4;
 
 /// Does what the flags say; returns the exit status.
 pub fn run(args: &Setup) -> Result<u8> {
+    let _alone = if args.dry_run { None } else { Some(alone()?) };
     let mut record = Record::read()?;
     if args.remove {
         return take_back::run(args, &mut record);
@@ -52,6 +56,21 @@ pub fn run(args: &Setup) -> Result<u8> {
     plan.carry_out(&mut record)?;
     program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
     Ok(status)
+}
+
+/// Two setups at once would each put down the other's files as what had been there. The lock lies on the home folder itself, so that no file
+/// is left behind.
+fn alone() -> Result<File> {
+    let home = layout::home()?;
+    let folder = File::open(&home).io("open", &home)?;
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => {
+            let problem = format!("another `askbox setup` is at work in {}", home.display());
+            Err(Error::conflict(problem, "wait until it has ended, and repeat the command"))
+        }
+        Err(TryLockError::Error(e)) => Err(e).io("lock", &home),
+    }
 }
 
 /// Whether the person agrees: by the flag, or on a terminal.
