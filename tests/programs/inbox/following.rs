@@ -82,6 +82,7 @@ fn the_second_pane_shows_what_became_of_answered_questions() {
 fn the_second_pane_tells_each_step_of_a_round_and_the_calls_that_its_run_was_refused() {
     needs!("tmux");
     let world = World::new().with_scripted_agent();
+    world.configure("[approvals]\nask_stopped = false");
     world.ask_and_answer("given");
     let request = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"git push"},"tool_use_id":"t1"}}"#;
     world.agent_does("given", &format!("printf '%s\\n' '{request}' >&3; sleep 1"));
