@@ -79,7 +79,7 @@ fn a_call_that_is_declined_while_the_run_waits_is_refused_in_the_persons_words()
 }
 
 #[test]
-fn a_question_that_is_withdrawn_or_expires_while_the_run_waits_refuses_the_call_and_says_so() {
+fn a_question_that_is_withdrawn_while_the_run_waits_refuses_the_call_and_says_so() {
     let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
     wait_until_it_holds(&world);
     world.ok("ask-answer", &["cancel", "w"]);
