@@ -43,8 +43,8 @@ pub(super) fn print(words: &str) -> Result<()> {
 pub(super) fn what_next() -> Result<()> {
     print(
         "\nThis is the end of the demo. Next, with your own agent:\n\n\
-         \x20  $ askbox setup                      configuration, watcher, plugin and rules of Claude Code; shown first, and asked once
-         \x20  $ claude -p 'Do … . If you need a decision from me: checkpoint save, ask-post, end your turn.'
+         \x20  $ askbox setup                      configuration, watcher, plugin and rules of Claude Code; shown first, and asked once\n\
+         \x20  $ claude -p 'Do … . If you need a decision from me: checkpoint save, ask-post, end your turn.'\n\
          \x20  $ ask-answer                        answer pending questions\n\
          \x20  $ askbox doctor                     find problems\n",
     )
