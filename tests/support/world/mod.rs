@@ -17,6 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use crate::support::{Outcome, Running, Signal, Watcher, feed, files, output, processes, signal};
@@ -34,8 +35,13 @@ pub struct World {
     settings: [String; 2],
     transcript: String,
     watchers: AtomicUsize,
+    _end: Sender<()>,
     _folder: tempfile::TempDir,
 }
+
+/// How long a world lives at most. Then its processes are killed, so that whatever waits for one of them ends, and its test fails: a test
+/// that waits without a limit would hold up all the others for ever.
+const LONGEST_LIFE: Duration = Duration::from_secs(900);
 
 impl World {
     /// A home with a mailbox `m`, which `$ASKBOX_DIR` names and the first program makes. No agent is configured.
@@ -102,6 +108,7 @@ impl World {
             settings: Default::default(),
             transcript: String::new(),
             watchers: AtomicUsize::new(0),
+            _end: ends_in_time(home.clone()),
             home,
             work,
             _folder: folder,
@@ -328,8 +335,7 @@ impl World {
 
     /// Processes that have this world as their home.
     fn inhabitants(&self) -> impl Iterator<Item = (i32, String)> + use<> {
-        let ours = format!("HOME={}", self.home.display());
-        processes().into_iter().filter(move |(_, env)| env.lines().any(|line| line == ours))
+        inhabitants(&self.home)
     }
 
     /// Processes of this world whose command line contains `words`.
@@ -359,6 +365,26 @@ impl Drop for World {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// Processes that have this folder as their home.
+fn inhabitants(home: &Path) -> impl Iterator<Item = (i32, String)> + use<> {
+    let ours = format!("HOME={}", home.display());
+    processes().into_iter().filter(move |(_, env)| env.lines().any(|line| line == ours))
+}
+
+/// Kills the processes of a home after [`LONGEST_LIFE`], unless the sender is dropped before.
+fn ends_in_time(home: PathBuf) -> Sender<()> {
+    let (sender, end) = channel();
+    std::thread::spawn(move || {
+        if end.recv_timeout(LONGEST_LIFE) == Err(RecvTimeoutError::Timeout) {
+            for (pid, _) in inhabitants(&home) {
+                eprintln!("killed after {LONGEST_LIFE:?}: {}", crate::support::process::command_line(pid));
+                signal(pid, Signal::KILL);
+            }
+        }
+    });
+    sender
 }
 
 /// A folder in memory if the system has one: what is killed does not care about the disk.
