@@ -119,3 +119,14 @@ fn a_torn_question_goes_to_quarantine_with_its_reason_once_it_has_settled() {
     let names = world.bash("ls ~/.claude/questions/quarantine");
     assert!(names.lines().count() >= 3, "{names}");
 }
+
+#[test]
+fn an_answer_by_hand_that_is_outside_the_bounds_of_its_question_is_none_and_the_question_waits_again() {
+    let world = World::at_home();
+    let watcher = world.watch();
+    let asked = json!({"question": "How much?", "type": "number", "range": {"min": 1, "max": 4}, "workflow_id": "w", "answer": 9});
+    cat(&world, "answered/w.json", &asked.to_string());
+    watcher.says("asked     w  How much?");
+    assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
+    assert!(watcher.said("launched").is_empty());
+}

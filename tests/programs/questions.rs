@@ -38,6 +38,24 @@ fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
 }
 
 #[test]
+fn a_number_has_bounds_which_are_shown_and_hold_for_every_answer() {
+    let world = World::new();
+    world.sh("ask-post 'How much?' -w w --min 0.5 --max 4 --step 0.5 --unit GB");
+    assert_eq!(world.json("m/pending/w.json")["range"], json!({"min": 0.5, "max": 4.0, "step": 0.5, "unit": "GB"}));
+    let shown = world.sh("ask-answer show w");
+    assert!(shown.contains("Answer: a number from 0.5 to 4, in steps of 0.5, in GB"), "{shown}");
+    for outside in ["0", "4.5", "0.75", "-1"] {
+        let words = world.refused(5, &format!("ask-answer w -- {outside}"));
+        assert!(words.contains("hint: answer with a number from 0.5 to 4"), "{words}");
+    }
+    world.sh("ask-answer w 3.5");
+    for wrong in ["--min 2 --max 1", "--step 0", "--min 1 -t text", "--max 1 --timeout 1h --default 2"] {
+        world.refused(5, &format!("ask-post 'How much?' -w v {wrong}"));
+    }
+    world.refused(2, "ask-post --until 2h -w v --min 1");
+}
+
+#[test]
 fn many_questions_at_once_come_from_a_file_and_a_question_beside_them_is_refused() {
     let world = World::new();
     let words = world.refused(2, "ask-post --batch hi < /dev/null");

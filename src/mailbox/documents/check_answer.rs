@@ -112,11 +112,21 @@ impl Asked<'_> {
             Kind::Number => {
                 let text = self.text(value)?.trim().to_owned();
                 match text.parse::<f64>() {
-                    Ok(n) if n.is_finite() => Ok(AnswerValue::Text(text)),
+                    Ok(n) if n.is_finite() => self.in_range(n, text),
                     _ => Err(self.error(format!("`{}` is not a number", excerpt(&text, 60)), "answer with a number such as 42 or 0.5")),
                 }
             }
             Kind::Text => Ok(AnswerValue::Text(self.text(value)?)),
+        }
+    }
+
+    fn in_range(&self, number: f64, text: String) -> Result<AnswerValue> {
+        match self.part.range.as_ref().filter(|range| !range.holds(number)) {
+            None => Ok(AnswerValue::Text(text)),
+            Some(range) => {
+                let words = range.words();
+                Err(self.error(format!("`{}` is not {words}", excerpt(&text, 60)), format!("answer with {words}")))
+            }
         }
     }
 
@@ -236,6 +246,14 @@ mod tests {
         let number = asked(r#"{"question":"?","workflow_id":"w","type":"number"}"#);
         assert_eq!(given(&number, "42").unwrap(), r#""42""#);
         assert!(given(&number, r#""NaN""#).is_err());
+        let bounded = asked(r#"{"question":"?","workflow_id":"w","type":"number","range":{"min":1,"max":9,"step":2,"unit":"GB"}}"#);
+        assert_eq!(given(&bounded, "7").unwrap(), r#""7""#);
+        for outside in ["0", "8", "11"] {
+            let error = given(&bounded, outside).unwrap_err();
+            assert_eq!((error.exit_code(), error.hint().as_str()), (5, "answer with a number from 1 to 9, in steps of 2, in GB"));
+            // The asker's default and an answer that somebody made by hand are bound by it, too.
+            assert!(given_as(&bounded, outside, Given::ByAsker).is_err());
+        }
     }
 
     #[test]

@@ -10,12 +10,13 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 35] = [
+const FIELDS: [&str; 36] = [
     "schema_version",
     "question",
     "type",
     "options",
     "free_text",
+    "range",
     "questions",
     "workflow_id",
     "question_id",
@@ -48,7 +49,7 @@ const FIELDS: [&str; 35] = [
     "annotations",
 ];
 /// The fields of one question of a batch.
-const OF_A_PART: [&str; 7] = ["id", "question", "header", "type", "multiSelect", "options", "free_text"];
+const OF_A_PART: [&str; 8] = ["id", "question", "header", "type", "multiSelect", "options", "free_text", "range"];
 /// The fields of an option in a list.
 const OF_AN_OPTION: [&str; 5] = ["label", "key", "value", "description", "preview"];
 
@@ -64,7 +65,11 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
         of_options(&part["options"], &format!("{at}.options"))?;
     }
     for (n, part) in question.parts().iter().enumerate() {
-        can_be_chosen(part, &if question.is_batch() { format!("questions[{n}].options") } else { "options".into() })?;
+        let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
+        can_be_chosen(part, &at("options"))?;
+        if part.range.is_some() && part.kind() != Kind::Number {
+            return Err(Error::invalid(at("range"), "is set, but the answer is no number", "leave it out, or write the type number"));
+        }
     }
     if question.until.is_some() && question.remind_every.is_some() {
         let fix = "leave it out, or ask a person without until";

@@ -43,6 +43,7 @@ pub fn check(question: &Question) -> Result<()> {
         if needs_options && part.options.is_empty() {
             return Err(Error::invalid(at("options"), "are missing for a choice", "add options (-o KEY=DESCRIPTION), or use --type text"));
         }
+        part.range.iter().try_for_each(|range| range.check(&at("range")))?;
         if question.is_batch() {
             let key = part.key(n);
             if keys.contains(&key) {

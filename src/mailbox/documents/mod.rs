@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`question`] | the question document, which carries a round through all its states |
 //! | [`options`] | its options, in both spellings |
+//! | [`range`] | its field `range`: which numbers answer it |
 //! | [`answer`] | its field `answer` |
 //! | [`closing`] | its field `closed` |
 //! | [`until`] | its field `until`: an event that answers it |
@@ -33,6 +34,7 @@ pub mod dotted_path;
 pub mod match_option;
 pub mod options;
 pub mod question;
+pub mod range;
 pub mod shell_export;
 pub mod tool_call;
 pub mod until;

@@ -15,6 +15,7 @@ use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
 use crate::mailbox::documents::closing::{Closing, TakenBack};
 use crate::mailbox::documents::options::Options;
+use crate::mailbox::documents::range::Range;
 use crate::mailbox::documents::tool_call::ToolCall;
 use crate::mailbox::documents::until::Until;
 use crate::time::{Span, Time};
@@ -99,6 +100,9 @@ pub struct Part {
     /// Whether text beside the options is allowed; it is unless this says `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_text: Option<bool>,
+    /// Which numbers are an answer, for the type `number`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
 }
 
 /// A question, or a batch of them.
@@ -120,6 +124,9 @@ pub struct Question {
     /// Whether text beside the options is allowed; it is unless this says `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_text: Option<bool>,
+    /// Which numbers are an answer, for the type `number`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
     /// The questions of a batch, which are answered together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Part>,
@@ -257,6 +264,7 @@ impl Question {
             kind: None,
             options: Options::default(),
             free_text: None,
+            range: None,
             questions: Vec::new(),
             workflow_id,
             question_id: None,
@@ -326,6 +334,7 @@ impl Question {
             multi_select: false,
             options: self.options.clone(),
             free_text: self.free_text,
+            range: self.range.clone(),
         }]
     }
 

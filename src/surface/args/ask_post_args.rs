@@ -70,9 +70,25 @@ pub struct AskPost {
     #[arg(short, long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
-    /// The kind of answer [default: `choice` with options, else `text`]
+    /// The kind of answer [default: `choice` with options, `number` with a bound, else `text`]
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<Kind>,
+
+    /// The smallest number that is an answer
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub min: Option<f64>,
+
+    /// The largest number that is an answer
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max: Option<f64>,
+
+    /// The distance between two numbers that are answers, counted from --min, else from 0
+    #[arg(long, value_name = "N")]
+    pub step: Option<f64>,
+
+    /// What the number counts, such as GB; it is shown beside the bounds
+    #[arg(long, value_name = "WORDS")]
+    pub unit: Option<String>,
 
     /// How long the question may stay unanswered, such as 90s, 2h or 3d
     ///
@@ -94,11 +110,11 @@ pub struct AskPost {
     /// The path may lead anywhere; a folder counts as well. Nothing of its content is read: write the file under another name and rename it
     /// when it is complete. A person may still answer, decline or cancel. When --timeout is over, the agent is told that the file did not
     /// come, unless --default or --on-expiry says otherwise. QUESTION may say what the wait is for.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["option", "kind", "no_free_text", "remind_every"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["option", "kind", "no_free_text", "remind_every", "min", "max", "step", "unit"])]
     pub until_file: Option<PathBuf>,
 
     /// Wait until this time instead of for a person, such as 2h or 2026-11-23T18:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment, conflicts_with_all = ["until_file", "option", "kind", "no_free_text", "remind_every"])]
+    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment, conflicts_with_all = ["until_file", "option", "kind", "no_free_text", "remind_every", "min", "max", "step", "unit"])]
     pub until: Option<Time>,
 
     /// How often to remind the person, such as 4h
@@ -129,7 +145,7 @@ pub struct AskPost {
     ///
     /// The file holds a question document, several questions to answer at once ({"questions": […]}), or the input of Claude Code's
     /// AskUserQuestion. Flags override its fields.
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["option", "kind", "no_free_text"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["option", "kind", "no_free_text", "min", "max", "step", "unit"])]
     pub file: Option<PathBuf>,
 
     /// Read a JSON array of independent questions from --file

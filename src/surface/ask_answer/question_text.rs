@@ -1,5 +1,6 @@
 //! Questions as text for people. The caller removes control characters before printing it.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::id::{RoundId, WorkflowId};
@@ -51,16 +52,16 @@ pub fn headline(question: &Question) -> String {
 
 /// The kind of answer, in words.
 #[must_use]
-pub fn kind(part: &Part) -> &'static str {
-    match (part.kind(), part.free_text == Some(false)) {
+pub fn kind(part: &Part) -> Cow<'static, str> {
+    Cow::Borrowed(match (part.kind(), part.free_text == Some(false)) {
         (Kind::Choice, true) => "one of these",
         (Kind::Choice, false) => "one of these, or your own words",
         (Kind::MultiChoice, true) => "any of these",
         (Kind::MultiChoice, false) => "any of these, or your own words",
         (Kind::YesNo, _) => "yes or no",
         (Kind::Text, _) => "your own words",
-        (Kind::Number, _) => "a number",
-    }
+        (Kind::Number, _) => return part.range.as_ref().map_or(Cow::Borrowed("a number"), |range| range.words().into()),
+    })
 }
 
 /// The text of a question. Its further lines are indented, so that none of them reads like a line of ours.

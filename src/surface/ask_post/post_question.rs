@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::question::MAX_QUESTION;
+use crate::mailbox::documents::question::{Kind, MAX_QUESTION};
+use crate::mailbox::documents::range::Range;
 use crate::mailbox::documents::until::Until;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument};
@@ -80,7 +81,9 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
         }
         question.options.0.push(choice.clone());
     }
-    question.kind = args.kind;
+    let range = Range { min: args.min, max: args.max, step: args.step, unit: args.unit.clone() };
+    question.range = Some(range).filter(|range| !range.is_empty());
+    question.kind = args.kind.or(question.range.as_ref().map(|_| Kind::Number));
     question.free_text = args.no_free_text.then_some(false);
     Ok(QuestionDocument::draft(question))
 }

@@ -7,9 +7,9 @@ use crate::id::WorkflowId;
 use crate::mailbox::QuestionDocument;
 
 /// The arguments that are fields of the question.
-const FIELDS: [&str; 6] = ["question", "options", "type", "questions", "context", "free_text"];
+const FIELDS: [&str; 7] = ["question", "options", "type", "questions", "context", "free_text", "range"];
 /// All arguments, for messages.
-const ARGUMENTS: &str = "question, options, type, questions, context, free_text, workflow_id";
+const ARGUMENTS: &str = "question, options, type, questions, context, free_text, range, workflow_id";
 
 /// The argument that `askbox hook` adds to a call whose question is answered.
 pub(super) const QUESTION_ID: &str = "question_id";

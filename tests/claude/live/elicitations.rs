@@ -68,18 +68,32 @@ fn a_form_of_another_server_is_answered_in_the_mailbox_while_no_request_goes_to_
 }
 
 #[test]
+fn a_number_outside_the_bounds_of_the_form_is_refused_before_it_is_an_answer() {
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"pieces": {"type": "integer", "minimum": 1, "maximum": 9}}), &["pieces"]));
+    question(&world);
+    for outside in ["10", "0", "1.5"] {
+        let refused = world.run("ask-answer", &["w", outside]);
+        assert!(refused.code() == 5 && refused.stderr.contains("answer with a whole number from 1 to 9"), "{refused:?}");
+    }
+    world.answer("w", "9");
+    assert!(reply(&world).contains(r#"{"action": "accept", "content": {"pieces": 9}}"#), "{}", reply(&world));
+    assert_eq!(world.rounds("closed", "w").len(), 2);
+}
+
+#[test]
 fn an_answer_outside_the_bounds_of_the_form_is_asked_again_and_not_given_to_the_server() {
-    let world = run_in_which_a_server_asks("30m", &form(&json!({"pieces": {"type": "integer", "maximum": 9}}), &["pieces"]));
+    // The mailbox has no bounds for a text.
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string", "maxLength": 3}}), &["name"]));
     let first = question(&world);
-    world.answer("w", "10");
+    world.answer("w", "Walnut");
     world.wait_status("w", "the question again", |_| {
         world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != first["question_id"]
     });
     let again = question(&world);
-    assert!(again["question"].as_str().is_some_and(|q| q.contains("`pieces` has to be at most 9")), "{again}");
-    world.answer("w", "9");
+    assert!(again["question"].as_str().is_some_and(|q| q.contains("`name` has to be at most 3 characters")), "{again}");
+    world.answer("w", "Nut");
     let told = reply(&world);
-    assert!(told.contains(r#"{"action": "accept", "content": {"pieces": 9}}"#), "{told}");
+    assert!(told.contains(r#"{"action": "accept", "content": {"name": "Nut"}}"#), "{told}");
     let ends: Vec<_> = world.rounds("closed", "w").iter().map(|round| round["closed"]["state"].clone()).collect();
     assert_eq!(ends.iter().filter(|end| *end == "superseded").count(), 1, "nobody was given the first answer: {ends:?}");
 }

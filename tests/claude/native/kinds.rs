@@ -69,11 +69,14 @@ fn a_number_and_a_text_of_the_extended_form_are_questions_of_these_types() {
     let types: Vec<_> = document["questions"].as_array().expect("a batch").iter().map(|q| q["type"].clone()).collect();
     assert_eq!(types, [json!("number"), json!("text"), json!(null)]);
     let shown = world.ok("ask-answer", &["show", "w"]);
-    for words in ["(from 1 to 16, in steps of 1, in processes, 4 is suggested)", "It becomes a folder.", "(for example: walnut)"] {
+    for words in ["Answer: a whole number from 1 to 16, in processes", "(4 is suggested)", "It becomes a folder.", "(for example: walnut)"]
+    {
         assert!(shown.contains(words), "{words} is missing: {shown}");
     }
     let refused = world.run("ask-answer", &["w", "q1=many", "q2=walnut", "q3=MIT"]);
     assert!(refused.code() == 5 && refused.stderr.contains("`many` is not a number"), "{refused:?}");
+    let refused = world.run("ask-answer", &["w", "q1=17", "q2=walnut", "q3=MIT"]);
+    assert!(refused.code() == 5 && refused.stderr.contains("`17` is not a whole number from 1 to 16"), "{refused:?}");
     world.ok("ask-answer", &["w", "q1=8", "q2=hazel", "q3=MIT"]);
     assert_eq!(world.wait_state("w", "delivered")["result"], "done");
     let told = told(&world).concat();
@@ -88,7 +91,9 @@ fn a_single_number_of_the_extended_form_is_answered_with_a_number() {
         json!({"question": "How many?", "header": "Many", "kind": "number", "min": 0, "max": 1, "options": [], "multiSelect": false});
     let world = extended(&json!({"questions": [number]}));
     assert_eq!(world.document("pending/w.json")["type"], "number");
-    assert_eq!(world.run("ask-answer", &["w", "some"]).code(), 5);
+    for outside in ["some", "2", "-0.1"] {
+        assert_eq!(world.run("ask-answer", &["w", outside]).code(), 5, "{outside}");
+    }
     world.answer("w", "0.5");
     world.wait_state("w", "delivered");
     assert!(told(&world).concat().contains("\"How many?\"=\"0.5\""));

@@ -10,6 +10,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::documents::check_question::MAX_PARTS;
 use crate::mailbox::documents::options::{Choice, Options};
 use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::range::Range;
 use crate::mailbox::{AnswerValue, Question};
 
 /// The answer that leaves a field out which the form does not require.
@@ -90,7 +91,8 @@ impl Form {
                 [one] => {
                     let part = one.part();
                     question.question.push_str(&format!("\n{}", part.question));
-                    (question.kind, question.options, question.free_text) = (part.kind, part.options, part.free_text);
+                    (question.kind, question.options, question.free_text, question.range) =
+                        (part.kind, part.options, part.free_text, part.range);
                 }
                 several => question.questions = several.iter().map(Field::part).collect(),
             },
@@ -141,7 +143,7 @@ impl Field {
         if let Some(about) = schema["description"].as_str() {
             text.push_str(&format!(": {about}"));
         }
-        let mut remarks = kind.bounds();
+        let mut remarks = if kind.range(required).is_some() { Vec::new() } else { kind.bounds() };
         remarks.extend(schema["format"].as_str().map(|format| format!("format {format}")));
         if !schema["default"].is_null() {
             remarks.push(format!("the server suggests {}", schema["default"]));
@@ -173,6 +175,7 @@ impl Field {
             kind: Some(kind),
             multi_select: false,
             free_text: (!options.is_empty()).then_some(false),
+            range: self.kind.range(self.required),
             options,
         }
     }
@@ -221,6 +224,18 @@ impl Field {
 }
 
 impl FieldKind {
+    /// The bounds of a field that is a number of the mailbox. One that may be left out is a text there.
+    fn range(&self, required: bool) -> Option<Range> {
+        match self {
+            Self::Number { whole, least, most } if required => {
+                // Steps are counted from the smallest number, which need not be a whole one.
+                let min = if *whole { least.map(f64::ceil) } else { *least };
+                Some(Range { min, max: *most, step: whole.then_some(1.0), unit: None })
+            }
+            _ => None,
+        }
+    }
+
     /// The bounds in words.
     fn bounds(&self) -> Vec<String> {
         let said = |word: &str, bound: Option<f64>, unit: &str| bound.map(|bound| format!("{word} {bound}{unit}"));

@@ -12,6 +12,9 @@ use crate::id::WorkflowId;
 use crate::mailbox::documents::answer::BY_DEFAULT;
 use crate::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 
+/// What the extended form says about a number, under the names of the mailbox.
+const RANGE: [&str; 4] = ["min", "max", "step", "unit"];
+
 /// The question that the call asks.
 pub(super) fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Result<QuestionDocument> {
     let questions = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -46,16 +49,13 @@ pub(super) fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Res
 fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
     let kind = asked.remove("kind");
     let kind = kind.as_ref().and_then(Value::as_str).filter(|kind| ["text", "number"].contains(kind));
+    let range: Map<_, _> = RANGE.into_iter().filter_map(|name| asked.remove_entry(name)).collect();
+    if kind == Some("number") && !range.is_empty() {
+        asked.insert("range".into(), range.into());
+    }
     let mut say = |name: &str| asked.remove(name).map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
     let mut lines: Vec<String> = say("description").into_iter().collect();
-    let (min, max, step, unit) = (say("min"), say("max"), say("step"), say("unit"));
-    let range = min.zip(max).map(|(min, max)| format!("from {min} to {max}"));
-    let bounds = [range, step.map(|step| format!("in steps of {step}")), unit.map(|unit| format!("in {unit}"))];
-    let suggested = say("defaultValue").map(|value| format!("{value} is suggested"));
-    let bounds: Vec<String> = bounds.into_iter().chain([suggested]).flatten().collect();
-    if !bounds.is_empty() {
-        lines.push(format!("({})", bounds.join(", ")));
-    }
+    lines.extend(say("defaultValue").map(|value| format!("({value} is suggested)")));
     lines.extend(say("placeholder").map(|example| format!("(for example: {example})")));
     if !lines.is_empty() {
         lines.insert(0, text(&Value::Object(asked.clone())).to_owned());

@@ -33,6 +33,7 @@ pub(super) fn all(may_answer: bool) -> Vec<Tool> {
                     }}},
                 "context": {"type": "string", "description": "What the user must know to decide, in Markdown"},
                 "free_text": {"type": "boolean", "description": "Whether the user may answer in their own words; default true"},
+                "range": {"type": "object", "description": "For a number: min, max, step, unit; each may be missing"},
                 "workflow_id": {"type": "string", "description": "Your line of work, such as docs-42: names your checkpoint; one open question each"},
                 "question_id": {"type": "string", "description": "Leave it out"},
             }}),

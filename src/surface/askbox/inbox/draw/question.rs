@@ -165,7 +165,7 @@ fn of_part(part: &PartDraft, columns: usize) -> Below {
             Choosable::Yes => lines.push(Line::from(format!("{head}yes"))),
             Choosable::No => lines.push(Line::from(format!("{head}no"))),
             Choosable::Option(n) => lines.extend(of_option(part, n, &head, keys, columns)),
-            Choosable::Words if part.part.options.is_empty() => lines.push(dim(cut(question_text::kind(&part.part), columns))),
+            Choosable::Words if part.part.options.is_empty() => lines.push(dim(cut(&question_text::kind(&part.part), columns))),
             Choosable::Words => lines.push(Line::from(cut(&format!("{head}your own words"), columns))),
         }
         if is_chosen && line != Choosable::Words {
