@@ -1,9 +1,10 @@
 //! A filesystem mailbox through which coding agents ask their user, and a watcher that relaunches them with the answer.
 //!
 //! ```
-//! use askbox::mailbox::documents::check_answer::Given;
+//! use askbox::mailbox::answerer::Answerer;
+//! use askbox::mailbox::documents::through::Through;
 //! use askbox::mailbox::transitions::{accept, post};
-//! use askbox::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
+//! use askbox::mailbox::{AnswerValue, Folder, Mailbox, Question};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -15,8 +16,9 @@
 //! post::post(&mailbox, question, post::IfPending::Conflict)?;
 //!
 //! // A person answers. The first answer counts.
-//! let answer = Answer::value(AnswerValue::Text("yes, merge them".into()), "ann", "example");
-//! accept::answer(&mailbox, &workflow, None, answer, Given::ByPerson)?;
+//! let ann = Answerer::person("ann", "example", Through::Terminal)?;
+//! let answer = ann.value(AnswerValue::Text("yes, merge them".into()));
+//! accept::answer(&mailbox, &workflow, None, answer, &ann)?;
 //!
 //! // The folder of the document is its state. A watcher would launch the agent now.
 //! assert!(mailbox.document(Folder::Answered, &workflow).exists());

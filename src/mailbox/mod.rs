@@ -39,10 +39,12 @@
 //! | [`workflows`] | the records of workflows |
 //! | [`awaits`] | workflows that wait for others |
 //! | [`lineage`], [`children`] | parents and children; the names by which a parent's children are found |
+//! | [`answerer`] | who gives an answer, and through what |
 //! | [`asked_within`] | whether a process or a question belongs to the run that it names |
 //! | [`pause`] | whether the operator holds the queue |
 //! | `presence` | whether a watcher is present |
 
+pub mod answerer;
 pub mod asked_within;
 pub mod audit;
 pub mod awaits;

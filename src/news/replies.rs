@@ -16,9 +16,10 @@ use crate::disk;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::answerer::Answerer;
+use crate::mailbox::documents::through::Through;
 use crate::mailbox::transitions::accept::{self, Accepted};
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::mailbox::{AnswerValue, Mailbox, Question};
 use crate::news::ledger::FOLDER;
 
 /// The channel that these answers are recorded with.
@@ -121,11 +122,12 @@ fn reply(message: &str) -> Option<Reply> {
 /// [`Error::Invalid`] if the button was not made here for this question, [`Error::Conflict`] and [`Error::NotFound`] if it came too late.
 pub(super) fn apply(mailbox: &Mailbox, key: &ReplyKey, target: &str, person: &str, reply: &Reply) -> Result<Accepted> {
     let round = &reply.round;
-    let answered = accept::answer_pending(mailbox, &round.workflow, Some(round.question), Given::ByPerson, |question| {
+    let answerer = Answerer::person(person, CHANNEL, Through::Message)?;
+    let answered = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &answerer, |question| {
         if !key.fits(&reply.code, target, round, question, &reply.key)? {
             return Err(Error::invalid("reply", "is not from a button of this mailbox", "answer the question at a terminal"));
         }
-        Ok(Answer::value(AnswerValue::Text(reply.key.clone()), person, CHANNEL))
+        Ok(answerer.value(AnswerValue::Text(reply.key.clone())))
     })?;
     answered.ok_or_else(|| Error::not_found(format!("{} waits for no answer", round.workflow), "see: ask-answer list"))
 }

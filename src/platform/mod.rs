@@ -6,11 +6,13 @@
 //! | `handle` | a process that is held, so that a signal never reaches another one with its pid |
 //! | `processes` | all processes, their parents, owners and environments |
 //! | `kinship` | orphans, and what happens to a child when its parent dies |
+//! | `ancestry` | whether an agent has started this process |
 //! | `means` | the programs that show a notification, and that keep a service running |
 //! | [`weaker`] | the promises that a system keeps less well, in words |
 //!
 //! `linux` and `macos` have the same functions; one of the two is compiled.
 
+pub(crate) mod ancestry;
 #[cfg(feature = "relaunch")]
 mod handle;
 #[cfg(target_os = "linux")]

@@ -4,12 +4,13 @@ use std::fs;
 
 use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
-use askbox::mailbox::documents::check_answer::Given;
+use askbox::mailbox::answerer::Answerer;
 use askbox::mailbox::documents::closing::{Closed, Closing};
 use askbox::mailbox::documents::question::MAX_QUESTION;
+use askbox::mailbox::documents::through::Through;
 use askbox::mailbox::transitions::post::{self, IfPending};
 use askbox::mailbox::transitions::{accept, close, settle};
-use askbox::mailbox::{Answer, AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
+use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
 use askbox::run::claim::{self, By, ClaimAttempt};
 use serde_json::{Value, json};
 
@@ -158,8 +159,8 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
         Err(e) => panic!("{e}"),
     };
     read_question::pending(mailbox, &workflow).unwrap();
-    let reply = Answer::value(AnswerValue::Text(answer.into()), "ann", "ask-answer");
-    accept::answer(mailbox, &workflow, None, reply, Given::ByPerson).unwrap();
+    let ann = Answerer::person("ann", "ask-answer", Through::Terminal).unwrap();
+    accept::answer(mailbox, &workflow, None, ann.value(AnswerValue::Text(answer.into())), &ann).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
     match claim::claim(mailbox, &workflow, By::Prompt).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),

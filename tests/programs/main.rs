@@ -38,4 +38,5 @@ mod tree;
 mod umask;
 mod versions_agree;
 mod waits;
+mod who_answered;
 mod wrong_words;

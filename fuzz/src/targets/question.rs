@@ -1,9 +1,11 @@
 //! Questions and answers.
 
 use askbox::document::Document;
+use askbox::mailbox::answerer::Answerer;
 use askbox::mailbox::documents::check_answer::{self, Given};
 use askbox::mailbox::documents::check_question;
 use askbox::mailbox::documents::match_option::{self, Meaning};
+use askbox::mailbox::documents::through::Through;
 use askbox::mailbox::timers::{self, Timer};
 use askbox::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 use askbox::surface::ask_answer::{answering, ask_user, question_text};
@@ -89,7 +91,8 @@ pub fn answer(bytes: &[u8]) {
         is_as_meant(&question, answer);
     }
     // As `ask-answer --file` takes it, and as words of a command line.
-    match answering::from_json(&question, given, "fuzz", "fuzz") {
+    let person = Answerer::person("ann", "fuzz", Through::Terminal).expect("a name");
+    match answering::from_json(&question, given, &person) {
         Ok(answer) => is_as_meant(&question, answer),
         Err(e) => promises::is_a_usable_error(&e),
     }

@@ -122,7 +122,8 @@ pub fn given_by_hand(mailbox: &Mailbox, path: &Path, question: &Question, round:
             None => is_younger(),
         };
         if of_this_round {
-            return Some(Answer { at: Some(read_question::modified(&candidate).into()), ..Answer::value(value, "hand", "hand") });
+            let at = Some(read_question::modified(&candidate).into());
+            return Some(Answer { at, ..Answer::value(value, "hand", "hand") });
         }
     }
     None

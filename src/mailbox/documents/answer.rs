@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::mailbox::documents::through::Through;
 use crate::time::{self, Time};
 
 /// The field `by` of an answer that is the asker's default.
@@ -130,6 +131,10 @@ pub struct Answer {
     /// By which means: `ask-answer`, `inbox`, `ntfy`, `hand`, `timer`; of an event, `file` or `time`.
     #[serde(default)]
     pub channel: String,
+    /// Through what it came: `terminal`, `web`, `message`, `hook`, `mcp`, `agent` or `file`. Missing in an answer that no person gave, and in
+    /// those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<Through>,
     /// When it was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
@@ -155,6 +160,7 @@ struct Full {
     by: String,
     #[serde(default)]
     channel: String,
+    through: Option<Through>,
     at: Option<Time>,
     question_hash: Option<Uuid>,
     note: Option<String>,
@@ -175,6 +181,7 @@ impl<'de> Deserialize<'de> for Spelling {
             value: Some(value),
             by: String::new(),
             channel: String::new(),
+            through: None,
             at: None,
             question_hash: None,
             note: None,
@@ -184,10 +191,10 @@ impl<'de> Deserialize<'de> for Spelling {
 }
 
 impl From<Spelling> for Answer {
-    fn from(Spelling(Full { outcome, value, by, channel, at, question_hash, note, asks_back }): Spelling) -> Self {
+    fn from(Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, asks_back }): Spelling) -> Self {
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, at, question_hash, note, asks_back }
+        Self { outcome, value, by, channel, through, at, question_hash, note, asks_back }
     }
 }
 
@@ -200,6 +207,7 @@ impl Answer {
             value: Some(value),
             by: by.into(),
             channel: channel.into(),
+            through: None,
             at: Some(time::now()),
             question_hash: None,
             note: None,
@@ -254,14 +262,21 @@ impl Answer {
         self.outcome == Outcome::Answered && self.value.as_ref().is_some_and(AnswerValue::is_blank)
     }
 
-    /// Who answered, and through what: `answered by ann through ask-answer`.
+    /// By which means it came, and through what: `ask-answer (terminal)`.
     #[must_use]
-    pub fn said_by(&self) -> String {
-        let or = |s: &str, other: &str| if s.is_empty() { other.to_owned() } else { crate::text::excerpt(s, 60) };
-        format!("{} by {} through {}", self.word(), or(&self.by, "somebody"), or(&self.channel, "another program"))
+    pub fn means(&self) -> String {
+        let channel = if self.channel.is_empty() { "another program".into() } else { crate::text::excerpt(&self.channel, 60) };
+        self.through.as_ref().map_or(channel.clone(), |through| format!("{channel} ({})", crate::text::excerpt(through.word(), 40)))
     }
 
-    /// Who answered, how and when, for messages: `answered by ann through ask-answer, 5m ago`.
+    /// Who answered, and through what: `answered by ann through ask-answer (terminal)`.
+    #[must_use]
+    pub fn said_by(&self) -> String {
+        let by = if self.by.is_empty() { "somebody".into() } else { crate::text::excerpt(&self.by, 60) };
+        format!("{} by {by} through {}", self.word(), self.means())
+    }
+
+    /// Who answered, how and when, for messages: `answered by ann through ask-answer (terminal), 5m ago`.
     #[must_use]
     pub fn who(&self) -> String {
         let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));

@@ -6,6 +6,7 @@
 //! | [`options`] | its options, in both spellings |
 //! | [`range`] | its field `range`: which numbers answer it |
 //! | [`answer`] | its field `answer` |
+//! | [`through`] | its field `through`: through what it came |
 //! | [`closing`] | its field `closed` |
 //! | [`until`] | its field `until`: an event that answers it |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
@@ -36,6 +37,7 @@ pub mod options;
 pub mod question;
 pub mod range;
 pub mod shell_export;
+pub mod through;
 pub mod tool_call;
 pub mod until;
 pub mod workflow;

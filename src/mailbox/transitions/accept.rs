@@ -12,10 +12,11 @@
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::{Answer, BY_EVENT};
-use crate::mailbox::documents::check_answer::{self, Given};
+use crate::mailbox::documents::check_answer;
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
@@ -35,14 +36,20 @@ pub struct Accepted {
 }
 
 /// Answers (or declines) the pending question of `workflow`. With `expect`, only that round is answered, so an answer to a
-/// question that has been replaced meanwhile is refused.
+/// question that has been replaced meanwhile is refused. The reply is one that `answerer` made.
 ///
 /// # Errors
 /// [`Error::NotFound`] if nothing is pending, [`Error::Conflict`] if another answer was first, [`Error::Invalid`] if the value
 /// does not fit.
-pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, reply: Answer, given: Given) -> Result<Accepted> {
+pub fn answer(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    expect: Option<QuestionId>,
+    reply: Answer,
+    answerer: &Answerer,
+) -> Result<Accepted> {
     let lock = mailbox.lock(workflow)?;
-    answer_locked(mailbox, &lock, expect, given, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
+    answer_locked(mailbox, &lock, expect, answerer, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
 }
 
 /// [`answer`] with a reply that `reply` makes from the question. The workflow's lock is held meanwhile, so the question cannot
@@ -54,17 +61,17 @@ pub fn answer_pending(
     mailbox: &Mailbox,
     workflow: &WorkflowId,
     expect: Option<QuestionId>,
-    given: Given,
+    answerer: &Answerer,
     reply: impl FnOnce(&Question) -> Result<Answer>,
 ) -> Result<Option<Accepted>> {
-    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, given, reply)
+    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, reply)
 }
 
 fn answer_locked(
     mailbox: &Mailbox,
     lock: &WorkflowLock,
     expect: Option<QuestionId>,
-    given: Given,
+    answerer: &Answerer,
     reply: impl FnOnce(&Question) -> Result<Answer>,
 ) -> Result<Option<Accepted>> {
     let workflow = lock.workflow();
@@ -83,8 +90,8 @@ fn answer_locked(
             format!("see it with: ask-answer show {workflow}"),
         ));
     }
-    let reply = check_answer::check(&document.typed, reply(&document.typed)?, given)?;
-    let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why(&reply.channel);
+    let reply = check_answer::check(&document.typed, reply(&document.typed)?, answerer.given())?;
+    let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why(reply.means());
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.
     if disk::exists(&target) {

@@ -21,6 +21,7 @@ use crate::mailbox::documents::answer::Answer;
 use crate::mailbox::documents::check_answer::{self, Given};
 use crate::mailbox::documents::check_question;
 use crate::mailbox::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
+use crate::mailbox::documents::through::Through;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
 use crate::mailbox::{read_question, round, timers};
@@ -79,8 +80,10 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     };
     let or_hand = |s: &str| if s.is_empty() { "hand".to_owned() } else { s.to_owned() };
     let reply = Answer {
-        by: or_hand(&reply.by),
+        // Only the watcher answers in nobody's name.
+        by: if reply.is_a_persons() { or_hand(&reply.by) } else { "hand".to_owned() },
         channel: or_hand(&reply.channel),
+        through: Some(Through::File),
         at: Some(time::to_the_millisecond(reply.at.unwrap_or_else(|| read_question::modified(&path).into()))),
         question_hash: Some(document.typed.hash()?),
         ..reply

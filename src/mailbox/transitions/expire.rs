@@ -12,9 +12,9 @@
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
-use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{OnExpiry, QuestionDocument};
 use crate::mailbox::documents::until::Until;
@@ -89,7 +89,7 @@ fn pending(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId) -> Result<Op
 }
 
 fn answer(mailbox: &Mailbox, round: &RoundId, reply: Answer, done: Expiry) -> Result<Expiry> {
-    match accept::answer_pending(mailbox, &round.workflow, Some(round.question), Given::ByAsker, |_| Ok(reply)) {
+    match accept::answer_pending(mailbox, &round.workflow, Some(round.question), &Answerer::asker(), |_| Ok(reply)) {
         Ok(Some(_)) => Ok(done),
         // A person was first.
         Ok(None) => Ok(Expiry::Nothing),

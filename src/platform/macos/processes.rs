@@ -10,6 +10,7 @@ pub(crate) struct Seen {
     pid: i32,
     /// Its parent.
     pub(crate) parent: i32,
+    name: OsString,
     user: Option<u32>,
     environment: Vec<OsString>,
 }
@@ -26,6 +27,7 @@ impl Seen {
         Some(Self {
             pid: number(process.pid())?,
             parent: number(process.parent()?)?,
+            name: process.name().to_owned(),
             user: process.user_id().map(|user| **user),
             environment: process.environ().to_vec(),
         })
@@ -34,6 +36,11 @@ impl Seen {
     /// Its pid.
     pub(crate) fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// Whether its program has this name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.name == name
     }
 
     /// Whether it belongs to this user.

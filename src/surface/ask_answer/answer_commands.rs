@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::{undo, withdraw};
@@ -22,17 +22,16 @@ const CHANNEL: &str = "ask-answer";
 
 /// Runs `ask-answer`; returns the exit status.
 pub fn run(args: AskAnswer) -> Result<u8> {
-    let by = args.reply.by.clone().unwrap_or_else(program::user);
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
-            None => return open_inbox(&args, None, &by),
+            None => return open_inbox(&args, None),
             Some((id, [])) if opens(&args) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;
-                return open_inbox(&args, Some(&workflow), &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
+                return open_inbox(&args, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
             }
             Some((id, words)) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;
-                reply(&args, &workflow, words, &by).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+                reply(&args, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
             }
         }
         return Ok(0);
@@ -53,18 +52,20 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
             let id = short_id::meant(&args.common, id)?;
-            give(&args, &args.common.open()?, &id, round, Answer::declined(note, by, CHANNEL))?;
+            let person = person(&args)?;
+            give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
         }
         Command::AskBack { id, question, round } => {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let id = short_id::meant(&args.common, id)?;
-            give(&args, &args.common.open()?, &id, round.or(given.round), Answer::asking_back(question.clone(), by, CHANNEL))?;
+            let person = person(&args)?;
+            give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
         }
-        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, id)?, round.or(given.round), &by)?,
-        Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree, &by)?,
-        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, id)?, &by)?,
+        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, id)?, round.or(given.round))?,
+        Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree)?,
+        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, id)?)?,
     }
     Ok(0)
 }
@@ -85,8 +86,8 @@ fn not_both(given: &Reply, command: &Command) -> Error {
 }
 
 /// `ask-answer undo ID`
-fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>, by: &str) -> Result<()> {
-    let undone = undo::undo(&args.common.open()?, id, round, by)?;
+fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
+    let undone = undo::undo(&args.common.open()?, id, round, person(args)?.by())?;
     undone.warning.iter().for_each(|warning| program::warn(warning));
     if args.common.json {
         return program::print_json(&json!({
@@ -97,17 +98,18 @@ fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>, by: &str) 
 }
 
 /// `ask-answer cancel ID`
-fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool, by: &str) -> Result<()> {
+fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool) -> Result<()> {
     let mailbox = args.common.open()?;
+    let by = args.reply.by.clone().unwrap_or_else(program::user);
     if with_tree {
-        let withdrawn = whole_tree::cancel(&mailbox, id, by, why)?;
+        let withdrawn = whole_tree::cancel(&mailbox, id, &by, why)?;
         if args.common.json {
             return program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}));
         }
         let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
         return program::print(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
     }
-    let round = withdraw::withdraw(&mailbox, id, by, why.map(str::to_owned))?;
+    let round = withdraw::withdraw(&mailbox, id, &by, why.map(str::to_owned))?;
     if args.common.json {
         return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
     }
@@ -115,48 +117,49 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool,
 }
 
 /// `ask-answer ID ANSWER…`
-fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String], by: &str) -> Result<()> {
+fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String]) -> Result<()> {
     if args.reply.file.is_some() && !words.is_empty() {
         return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
     }
     let mailbox = args.common.open()?;
-    let round = args.reply.round;
+    let (round, person) = (args.reply.round, person(args)?);
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
         let read = |question: &Question| {
             let value = answering::from_words(question, words)?;
-            Ok(Answer { note: args.reply.note.clone(), ..Answer::value(value, by, CHANNEL) })
+            Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
-        if let Some(accepted) = accept::answer_pending(&mailbox, id, round, given(args), read)? {
+        if let Some(accepted) = accept::answer_pending(&mailbox, id, round, &person, read)? {
             return acknowledge(args, &accepted);
         }
     }
-    reply_to_found(args, &mailbox, id, words, by)
+    reply_to_found(args, &mailbox, id, words, &person)
 }
 
 /// An answer that is read from standard input or a file, or that comes after the question was answered.
-fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], by: &str) -> Result<()> {
+fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], person: &Answerer) -> Result<()> {
     let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
     let mut answer = match &args.reply.file {
         Some(file) => {
             let bytes = program::read_input(file, answering::MAX_JSON)?;
-            answering::from_json(question, &bytes, by, CHANNEL).map_err(|e| program::in_input(file, e))?
+            answering::from_json(question, &bytes, person).map_err(|e| program::in_input(file, e))?
         }
-        None => Answer::value(answering::from_words(question, words)?, by, CHANNEL),
+        None => person.value(answering::from_words(question, words)?),
     };
     answer.note = args.reply.note.clone().or(answer.note);
     // The answer was read for this round, so it must not answer a newer question.
-    give(args, mailbox, id, args.reply.round.or(Some(found.id.question)), answer)
+    give(args, mailbox, id, args.reply.round.or(Some(found.id.question)), answer, person)
 }
 
-fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer) -> Result<()> {
-    acknowledge(args, &accept::answer(mailbox, id, round, reply, given(args))?)
+fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer, person: &Answerer) -> Result<()> {
+    acknowledge(args, &accept::answer(mailbox, id, round, reply, person)?)
 }
 
-/// How the value is given.
-fn given(args: &AskAnswer) -> Given {
-    if args.reply.text { Given::InOwnWords } else { Given::ByPerson }
+/// Who answers, and how.
+fn person(args: &AskAnswer) -> Result<Answerer> {
+    let person = program::person(args.reply.by.as_deref(), CHANNEL)?;
+    Ok(if args.reply.text { person.in_own_words() } else { person })
 }
 
 fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
@@ -202,15 +205,16 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
 }
 
 /// `ask-answer edit ID`
-fn edit(args: &AskAnswer, id: &WorkflowId, by: &str) -> Result<()> {
+fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
     let mailbox = args.common.open()?;
     let found = answering::question(&mailbox, id)?;
     if found.document.typed.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
     }
+    let person = person(args)?;
     let draft = editor::write(&question_text::round(&mailbox, &found), ".md")?;
-    let reply = Answer::value(AnswerValue::Text(draft.text.clone()), by, CHANNEL);
-    give(args, &mailbox, id, Some(found.id.question), reply).inspect_err(|_| {
+    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    give(args, &mailbox, id, Some(found.id.question), reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
         }
@@ -225,7 +229,7 @@ fn opens(args: &AskAnswer) -> bool {
 }
 
 /// Without an answer: the inbox, or one question in it, if a person sits at the terminal.
-fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>, by: &str) -> Result<u8> {
+fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>) -> Result<u8> {
     let hint = "see the pending questions: ask-answer list; then: ask-answer ID ANSWER";
     if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {
         return Err(Error::usage("no question is named", hint));
@@ -241,7 +245,8 @@ fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>, by: &str) -> Resu
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
-    Err(inbox_program(&mailbox, workflow, by))
+    let person = person(args)?;
+    Err(inbox_program(&mailbox, workflow, person.by()))
 }
 
 /// Becomes `askbox inbox`: the screen is in that program, so that an answer on the command line starts as fast as without it. Returns only if

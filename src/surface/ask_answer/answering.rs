@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
 use crate::mailbox::documents::match_option;
 use crate::mailbox::documents::question::Kind;
@@ -125,7 +126,7 @@ pub fn how_to_answer(question: &Question) -> String {
 }
 
 /// Reads an answer from JSON: a plain value, or a result of AskUserQuestion.
-pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> Result<Answer> {
+pub fn from_json(question: &Question, bytes: &[u8], person: &Answerer) -> Result<Answer> {
     only_a_person_approves(question)?;
     let bad =
         |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
@@ -133,15 +134,15 @@ pub fn from_json(question: &Question, bytes: &[u8], by: &str, channel: &str) -> 
     if !json.trim_start().starts_with('{') {
         let value: Value = serde_json::from_str(json).map_err(|e| bad(format!("is not valid JSON: {e}")))?;
         let value = AnswerValue::from_json(value).map_err(|e| bad(e.into()))?;
-        return Ok(Answer::value(value, by, channel));
+        return Ok(person.value(value));
     }
     // A document refuses duplicate fields and deep nesting.
     let document = Document::<HashMap<String, Value>>::parse(bytes)?;
     if let Some(answers) = document.field("answers").filter(|a| a.trim_start().starts_with('{')) {
-        return ask_user::from_result(question, &document, answers, by, channel);
+        return ask_user::from_result(question, &document, answers, person);
     }
     let map: Map<String, Value> = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
-    Ok(Answer::value(AnswerValue::Batch(map), by, channel))
+    Ok(person.value(AnswerValue::Batch(map)))
 }
 
 /// What was accepted, in a few words.

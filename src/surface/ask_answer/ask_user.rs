@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::text::excerpt;
@@ -67,13 +68,7 @@ fn option(choice: &crate::mailbox::documents::options::Choice, multiple: bool) -
 ///
 /// # Errors
 /// [`Error::Invalid`] if it answers another question, or answers one that was not asked.
-pub fn from_result(
-    question: &Question,
-    result: &Document<HashMap<String, Value>>,
-    answers: &str,
-    by: &str,
-    channel: &str,
-) -> Result<Answer> {
+pub fn from_result(question: &Question, result: &Document<HashMap<String, Value>>, answers: &str, person: &Answerer) -> Result<Answer> {
     let parts = question.parts();
     let answers = Document::<Map<String, Value>>::parse(answers.as_bytes())?.typed;
     let answers = by_part(question, &parts, "answers", &answers)?;
@@ -97,14 +92,14 @@ pub fn from_result(
         given.insert(part.key(n), value.clone());
     }
     if question.is_batch() {
-        return Ok(Answer { note, ..Answer::value(AnswerValue::Batch(given), by, channel) });
+        return Ok(Answer { note, ..person.value(AnswerValue::Batch(given)) });
     }
     let value = given.remove(&parts[0].key(0)).unwrap_or_default();
     if value == DECLINE && parts[0].options.get(DECLINE).is_none() {
-        return Ok(Answer::declined(note, by, channel));
+        return Ok(person.declined(note));
     }
     let value = AnswerValue::from_json(value).map_err(|e| Error::invalid("answers", e, "send text or a list"))?;
-    Ok(Answer { note, ..Answer::value(value, by, channel) })
+    Ok(Answer { note, ..person.value(value) })
 }
 
 /// The values of a map whose keys are the questions' texts (as the tool shows them, or as they were asked) or ids, in the order of the
@@ -157,7 +152,8 @@ mod tests {
     }
 
     fn given(question: &Question, json: &str) -> Result<Answer> {
-        super::super::answering::from_json(question, json.as_bytes(), "ann", "test")
+        let ann = Answerer::person("ann", "test", crate::mailbox::documents::through::Through::Terminal)?;
+        super::super::answering::from_json(question, json.as_bytes(), &ann)
     }
 
     #[test]

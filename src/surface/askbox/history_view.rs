@@ -103,7 +103,7 @@ fn answer(given: &GivenAnswer, columns: Option<usize>) -> Vec<String> {
     let given = &given.answer;
     let at = given.at.map_or_else(String::new, |at| format!(", {}", moment(at, columns)));
     let or = |text: &str, other: &str| if text.is_empty() { other.to_owned() } else { text::one_line(text) };
-    let through = or(&given.channel, "another program");
+    let through = text::one_line(&given.means());
     let who = match (given.outcome, given.by.as_str()) {
         (Outcome::Declined, _) => format!("{} by {} through {through}{at}", given.word(), or(&given.by, "somebody")),
         (_, BY_EVENT) => format!("the event that it waited for{at}"),

@@ -6,12 +6,14 @@
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
 //! - `read_input`: reads files and standard input
+//! - `person`: who answers through a command
 //! - `named_file`: a file or pipe that a person names
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
 mod named_file;
 mod output;
+mod person;
 mod read_input;
 mod start;
 mod variables;
@@ -20,6 +22,7 @@ mod wrong_words;
 pub use output::{
     complain, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly, write_json,
 };
+pub use person::person;
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
 pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, this_run, user, workflow, workflow_from_env};

@@ -33,7 +33,7 @@ fn an_answer_in_time_is_the_calls_result_and_no_agent_is_started() {
         world.sh("ask-answer db PG --note 'version 16'");
         let said = client.said(asked);
         assert!(said.contains("User chose: pg (Postgres)") && said.contains("The user added: version 16"), "{era:?}: {said}");
-        assert!(said.contains("answered by ann through ask-answer, 20") && said.contains("permits no tool call"), "{said}");
+        assert!(said.contains("answered by ann through ask-answer (") && said.contains("permits no tool call"), "{said}");
         let closed = until("the round is closed", || world.only("closed", "db"));
         assert_eq!(world.json(closed)["closed"]["by"], "askbox mcp");
         // The watcher has seen every file event by the time that it has launched another agent.

@@ -42,5 +42,7 @@ pub fn open(args: &Inbox) -> Result<u8> {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
-    run::run(&mailbox, &args.by.clone().unwrap_or_else(program::user), args.id.as_ref())
+    // Words that are close to an option are asked back before they are sent.
+    let person = program::person(args.by.as_deref(), send::CHANNEL)?.in_own_words();
+    run::run(&mailbox, &person, args.id.as_ref())
 }

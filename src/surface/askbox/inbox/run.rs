@@ -18,6 +18,8 @@ use rustix::io::Errno;
 use crate::disk::file_events::Hints;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::answerer::Answerer;
+use crate::mailbox::documents::through::Through;
 use crate::mailbox::{Folder, Mailbox, presence};
 use crate::surface::ask_answer::{editor, question_text};
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
@@ -32,12 +34,12 @@ const READ_EVERY: Duration = Duration::from_millis(500);
 /// The longest time between two readings, for file systems without events.
 const READ_ANYWAY: Duration = Duration::from_secs(15);
 
-/// Shows the inbox until the person leaves it; returns the exit status. With `open`, that workflow's question is open first.
+/// Shows the inbox until the person, who answers, leaves it; returns the exit status. With `open`, that workflow's question is open first.
 ///
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
-pub fn run(mailbox: &Mailbox, by: &str, open: Option<&WorkflowId>) -> Result<u8> {
-    show(mailbox, &mut App::new(Sender { mailbox, by }, open)?)
+pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&WorkflowId>) -> Result<u8> {
+    show(mailbox, &mut App::new(Sender { mailbox, person }, open)?)
 }
 
 /// Asks one question without sending what the person decides. `None` if the person leaves it open.
@@ -45,7 +47,8 @@ pub fn run(mailbox: &Mailbox, by: &str, open: Option<&WorkflowId>) -> Result<u8>
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Decision>> {
-    let mut app = App::new(Sender { mailbox, by: "" }, Some(workflow))?;
+    let person = Answerer::person(program::user(), send::CHANNEL, Through::Terminal)?;
+    let mut app = App::new(Sender { mailbox, person: &person }, Some(workflow))?;
     app.asks_only = true;
     show(mailbox, &mut app)?;
     Ok(app.decided)

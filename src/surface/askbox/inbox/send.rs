@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::round::Round;
 use crate::mailbox::transitions::{accept, undo};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, read_question, round};
@@ -14,13 +14,13 @@ use crate::surface::ask_answer::{answering, question_text};
 use crate::surface::program;
 
 /// The channel that answers from here are recorded with.
-const CHANNEL: &str = "inbox";
+pub(super) const CHANNEL: &str = "inbox";
 
 /// Who decides, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
     pub mailbox: &'a Mailbox,
-    pub by: &'a str,
+    pub person: &'a Answerer,
 }
 
 /// What a person decided.
@@ -48,12 +48,11 @@ impl Sender<'_> {
     pub fn send(self, shown: &RoundId, decision: Decision, note: &str) -> Result<Sent> {
         let note = Some(note.to_owned()).filter(|note| !note.trim().is_empty());
         let answer = match decision {
-            Decision::Answer(value) => Answer { note, ..Answer::value(value, self.by, CHANNEL) },
-            Decision::Decline(why) => Answer::declined(Some(why).filter(|why| !why.trim().is_empty()).or(note), self.by, CHANNEL),
-            Decision::AskBack(question) => Answer::asking_back(question, self.by, CHANNEL),
+            Decision::Answer(value) => Answer { note, ..self.person.value(value) },
+            Decision::Decline(why) => self.person.declined(Some(why).filter(|why| !why.trim().is_empty()).or(note)),
+            Decision::AskBack(question) => self.person.asking_back(question),
         };
-        // Words that are close to an option were asked back already.
-        let accepted = accept::answer(self.mailbox, &shown.workflow, Some(shown.question), answer, Given::InOwnWords)?;
+        let accepted = accept::answer(self.mailbox, &shown.workflow, Some(shown.question), answer, self.person)?;
         let words = match accepted.answer.value {
             Some(_) => answering::acknowledged(&accepted),
             None => accepted.answer.word().into(),
@@ -63,7 +62,7 @@ impl Sender<'_> {
 
     /// Takes an answer back, as long as no run has claimed it.
     pub fn undo(self, round: &RoundId) -> Result<String> {
-        undo::undo(self.mailbox, &round.workflow, Some(round.question), self.by).map(|undone| undone.answer)
+        undo::undo(self.mailbox, &round.workflow, Some(round.question), self.person.by()).map(|undone| undone.answer)
     }
 
     /// The question of a workflow as it waits now.

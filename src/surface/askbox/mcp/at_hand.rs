@@ -6,9 +6,10 @@ use crate::config;
 use crate::document::Stored;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::answerer::Answerer;
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::documents::check_answer::Given;
 use crate::mailbox::documents::checkpoint::Checkpoint;
+use crate::mailbox::documents::through::Through;
 use crate::mailbox::transitions::accept;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, list, round};
 use crate::run::attempt::record::State;
@@ -101,15 +102,15 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. An approval is a person's alone.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
-    let mailbox = desk.mailbox()?;
+    let (mailbox, agent) = (desk.mailbox()?, Answerer::person(by, CHANNEL, Through::Mcp)?);
     let reply = |question: &Question| match question.approval {
         Some(_) => Err(Error::conflict(
             format!("{workflow} asks a person to permit a tool call: no agent may answer that"),
             format!("ask your user to answer it: ask-answer show {workflow}"),
         )),
-        None => Ok(Answer::value(value, by, CHANNEL)),
+        None => Ok(agent.value(value)),
     };
-    let accepted = accept::answer_pending(&mailbox, workflow, expect, Given::ByPerson, reply)?;
+    let accepted = accept::answer_pending(&mailbox, workflow, expect, &agent, reply)?;
     let accepted = accepted.ok_or_else(|| nothing_pending(&mailbox, workflow))?;
     let warning = accepted.warning.as_ref().map(|warning| format!("\nwarning: {}", text::one_line(warning))).unwrap_or_default();
     Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))
