@@ -30,8 +30,8 @@ section! {
         /// a fork of the session that asked, if askbox launched that session, for this workflow or provably for the one within which this
         /// was asked, and its transcript exists; otherwise in a new session, and the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`.
         mode: Mode = Mode::Auto,
-        /// How many runs may be live at the same time, at least 1. The other rounds wait in the order of their answers. Where several watchers
-        /// serve one mailbox, each of them may take the place of a run that ends.
+        /// How many runs may be live at the same time, at least 1, whichever watcher launched them. The other rounds wait in the order of
+        /// their answers. What a person runs by hand (`relaunch ID`, `run`, `retry`) starts at once, and counts.
         max_concurrent: usize = 4,
         /// How many attempts of a round may fail, at least 1. After the last one the round is parked until `relaunch retry`. An attempt
         /// that was stopped, was throttled or reached a limit is not counted.

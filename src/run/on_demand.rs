@@ -8,6 +8,7 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
+use crate::run::money::day::DayBudget;
 use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::stop::stop_request;
@@ -28,7 +29,13 @@ pub enum RunNow {
 
 /// Claims the answer of a workflow. If there is nothing to claim, goes on with a claimed round that no process supervises: one whose
 /// supervisor died, whose back-off is not over, that was stopped, or that reached a limit.
+///
+/// # Errors
+/// [`Error::Conflict`] where the day's money is used up: the answer stays where a watcher finds it on the next day.
 pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    if let Err(spent) = DayBudget::check(mailbox, config) {
+        return if status::of(mailbox, workflow)?.state == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
+    }
     let refusal = match claim::take_to_launch(mailbox, config, workflow)? {
         ClaimAttempt::Claimed(claim) => return Ok(RunNow::Supervise(Attempt::Taken(claim))),
         ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use crate::disk;
 use crate::disk::file_events::{Hint, Hints};
 use crate::error::{Error, Result};
 use crate::log;
@@ -27,6 +28,12 @@ pub(super) fn identity(root: &Path) -> Option<Identity> {
     let folders = WATCHED.iter().map(|f| root.join(f.name()));
     let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
     std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
+}
+
+/// Whether the mailbox may still be used: what is answered in a folder that others may write to could be anybody's answer.
+pub(super) fn is_trusted(root: &Path) -> bool {
+    let folders = WATCHED.iter().map(|f| root.join(f.name()));
+    std::iter::once(root.to_path_buf()).chain(folders).all(|path| disk::check_folder(&path).is_ok())
 }
 
 /// Whether a hint is about a file beside the watched folders, such as a new line of `audit.jsonl`.

@@ -48,6 +48,9 @@ impl Watcher<'_> {
             if availability::identity(self.mailbox.root()).as_ref() != Some(&self.identity) {
                 return Ok(Left::MailboxGone);
             }
+            if !availability::is_trusted(self.mailbox.root()) {
+                return Ok(Left::NotTrusted);
+            }
             self.sweep_some();
             self.look_again();
             self.handle_due_dates();
@@ -68,7 +71,7 @@ impl Watcher<'_> {
     fn next_deadline(&self) -> Instant {
         let now = Instant::now();
         let date = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
-        let waits = self.gate.deadline().into_iter().chain(self.metrics.deadline()).chain(self.news.deadline());
+        let waits = self.gate.deadline().into_iter().chain(self.places.look_at).chain(self.metrics.deadline()).chain(self.news.deadline());
         self.look_again_at.values().copied().chain(date).chain(waits).fold(self.next_look_around, Instant::min)
     }
 

@@ -49,6 +49,8 @@ pub enum Left {
     Stopped,
     /// The mailbox was moved, removed or unmounted.
     MailboxGone,
+    /// Others may write to the mailbox now, or it is no longer this user's.
+    NotTrusted,
     /// It served one tree, and a watcher service has come.
     ToService,
 }

@@ -68,7 +68,7 @@ impl Driven {
         loop {
             match self.drive_until_service(messages, &looked) {
                 Ok(Left::Stopped) => return,
-                Ok(Left::ToService | Left::MailboxGone) => {}
+                Ok(Left::ToService | Left::MailboxGone | Left::NotTrusted) => {}
                 Err(e) => log::error(&e),
             }
             looked();

@@ -17,6 +17,7 @@ use crate::news::courier::Courier;
 use crate::run::attempt::record::Run;
 use crate::watch::availability::{self, Identity};
 use crate::watch::breaker::gate::Gate;
+use crate::watch::launch::places::Places;
 use crate::watch::launch::queue::Queue;
 use crate::watch::look::awaited_files::AwaitedFiles;
 use crate::watch::messages::{Options, WatchMessage};
@@ -73,6 +74,7 @@ pub struct Watcher<'a> {
     /// Answered workflows that wait for the end of another workflow's run.
     pub(super) waiting_for_run: Vec<(RoundId, WorkflowId)>,
     pub(super) gate: Gate,
+    pub(super) places: Places,
 
     /// Expiries, reminders and retries, as far as their dates are known.
     pub(super) timers: BTreeSet<Timer>,
@@ -121,6 +123,7 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             identity: availability::identity(mailbox.root()).ok_or_else(gone)?,
             gate: Gate::new(&mailbox, &config),
+            places: Places::default(),
             news: if scope.is_service() { Courier::new(&mailbox, &config) } else { Courier::default() },
             last_seen: LastSeen::of(&mailbox),
             metrics: Metrics::new(&config),

@@ -228,6 +228,8 @@ refused "$CHECKPOINT" save docs --step later
 refused "$RELAUNCH" -- done
 snapshot >"$ROOT/after"
 cmp -s "$ROOT/before" "$ROOT/after" || fail "changed: $(diff "$ROOT/before" "$ROOT/after")"
+"$ASKBOX" doctor >"$ROOT/doctor" && fail "the doctor finds nothing"
+grep -q "^full_disk: .*left on its disk\|^full_disk: .*no more files" "$ROOT/doctor" || fail "the doctor says: $(cat "$ROOT/doctor")"
 rm -rf "$ROOT/small/filler"
 "$ASK_POST" -w more "Another?" --timeout 2h >/dev/null
 "$ASK_ANSWER" docs a >/dev/null
@@ -241,9 +243,13 @@ echo FINE
     for (options, fill) in [("size=256k", bytes), ("nr_inodes=80", names)] {
         let mut command = world.any_command("unshare");
         command.args(["-m", "sh", "-c", &format!("{fill}\n{script}")]).env("ROOT", world.root()).env("OPTIONS", options);
-        for (variable, name) in
-            [("ASK_POST", "ask-post"), ("ASK_ANSWER", "ask-answer"), ("CHECKPOINT", "checkpoint"), ("RELAUNCH", "relaunch")]
-        {
+        for (variable, name) in [
+            ("ASK_POST", "ask-post"),
+            ("ASK_ANSWER", "ask-answer"),
+            ("CHECKPOINT", "checkpoint"),
+            ("RELAUNCH", "relaunch"),
+            ("ASKBOX", "askbox"),
+        ] {
             command.env(variable, program(name));
         }
         let said = output(&mut command);

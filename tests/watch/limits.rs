@@ -23,6 +23,13 @@ fn summary(world: &World) -> Value {
     serde_json::from_str(&world.ok("relaunch", &["status", "--summary", "--json"])).expect("JSON")
 }
 
+/// What the doctor says to do about a queue that is paused.
+fn held_up(world: &World) -> String {
+    let found: Value = serde_json::from_str(&world.run("askbox", &["doctor", "--json"]).stdout).expect("JSON");
+    let paused = found["findings"].as_array().expect("findings").iter().find(|f| f["kind"] == "paused");
+    paused.unwrap_or_else(|| panic!("{found:#}"))["mend"].as_str().expect("a command").to_owned()
+}
+
 /// The records of a workflow's attempts, in order.
 fn records(world: &World, workflow: &str) -> Vec<Value> {
     let mut records = Vec::new();
@@ -200,6 +207,7 @@ fn run_after_run_that_fails_pauses_the_queue_and_one_probe_opens_it_again() {
     let watcher = world.start_watcher();
     until("the queue is paused", || summary(&world)["queue"]["state"] == "paused");
     let paused = summary(&world);
+    assert_eq!(held_up(&world), "relaunch go");
     assert_eq!((world.logged("start "), &paused["rounds"]["parked"], &paused["rounds"]["answered"]), (3, &3.into(), &3.into()), "{paused}");
     let waiting = world.status("f");
     assert_eq!(waiting["state"], "answered");
@@ -278,10 +286,18 @@ fn a_days_limit_holds_the_queue_until_the_next_day_and_keeps_the_answers() {
     assert!(summary["queue"]["until"].as_str().is_some_and(|u| u.ends_with("T00:00:00Z")), "{summary}");
     assert!(waiting["why"].as_str().is_some_and(|w| w.contains("limits.day_cost = 1.5 USD is used up (1.50 spent)")), "{waiting}");
     assert_eq!(world.logged("start "), 2);
-    // By hand it is parked instead, and brought back once there is room.
-    let out = world.run("relaunch", &["c"]);
-    assert!(!out.status.success() && out.words().contains("limits.day_cost"), "{out:?}");
-    assert_eq!((world.state("c").as_str(), world.logged("start ")), ("parked", 2));
+    assert!(held_up(&world).ends_with("config.toml"), "{}", held_up(&world));
+    // By hand it is not launched either, and what the next day would start is not parked.
+    for by_hand in [&["c"][..], &["run", "--prompt", "do it"]] {
+        let out = world.run("relaunch", by_hand);
+        assert_eq!(out.status.code(), Some(4), "{out:?}");
+        assert!(out.words().contains("limits.day_cost = 1.5 USD is used up") && out.words().contains("T00:00:00"), "{out:?}");
+    }
+    assert_eq!((world.state("c").as_str(), world.logged("start ")), ("answered", 2));
+    assert_eq!(files(&world.in_mailbox("running")).len() + files(&world.in_mailbox("parked")).len(), 0);
+    world.reconfigure("day_cost = 1.5", "day_cost = 9");
+    world.ok("relaunch", &["c"]);
+    assert_eq!(world.state("c"), "delivered");
 }
 
 #[test]

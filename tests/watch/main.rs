@@ -19,6 +19,7 @@ mod partial;
 mod pause;
 mod told;
 mod umask;
+mod unreadable;
 mod until;
 mod upgrade;
 mod watchers;

@@ -34,3 +34,25 @@ fn a_watcher_waits_for_a_mailbox_that_is_not_to_be_trusted_says_what_to_type_and
     until("the answer is delivered", || world.rounds("closed", "docs").len() == 1);
     watcher.stop();
 }
+
+#[test]
+fn a_watcher_at_work_stops_using_a_mailbox_that_others_may_write_to_and_goes_on_once_it_is_private_again() {
+    for folder in ["", "answered"] {
+        let world = World::stepping("work");
+        world.make_mailbox();
+        let watcher = world.start_as_watcher(world.command("relaunch").args(["watch", "--poll", "1s"]));
+        watcher.says("watching");
+        let path = world.in_mailbox(folder);
+        let open = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        open(0o777);
+        let said = watcher.says("waiting for a usable mailbox");
+        assert!(said.contains("mode 0777") && said.contains("chmod go-w"), "{said}");
+        // What another user may put there meanwhile.
+        std::fs::write(world.in_mailbox("answered/docs.json"), r#"{"workflow_id":"docs","question":"Merge?","answer":"yes"}"#).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        assert_eq!(world.logged("start "), 0, "an answer that anybody could have given was launched");
+        open(0o700);
+        until("the answer is delivered", || world.rounds("closed", "docs").len() == 1);
+        watcher.stop();
+    }
+}

@@ -121,6 +121,8 @@ impl Allowance {
         let Limit { key, limit, .. } = self.tightest.filter(|tightest| tightest.left <= 0.0)?;
         Some(match key {
             DAY if self.held => Ending::Held { why: format!("all that is left of {key} = {limit} USD is reserved for live runs") },
+            // The next day mends it.
+            DAY => Ending::Held { why: format!("{key} = {limit} USD is used up for this day") },
             TREE_COST => Ending::Refused { class: Class::Tree, why: format!("nothing is left of {key} = {limit} USD for its whole tree") },
             _ => Ending::Refused { class: Class::Budget, why: format!("nothing is left of {key} = {limit} USD") },
         })

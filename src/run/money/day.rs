@@ -3,12 +3,12 @@
 
 use crate::config::Config;
 use crate::disk::Lock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::run::attempt::record::{self, State};
 use crate::run::money::costs;
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// How much of the day's limit is used. All amounts are US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,11 +32,16 @@ impl Day {
         }
         let mut held = Vec::new();
         for round in list::round_names(mailbox, Folder::Running).filter(|r| but != Some(r)) {
-            if Lock::is_held(&record::lock_path(mailbox, &round))?
-                && let Some(run) = record::latest(mailbox, &round)?
-                && matches!(run.state, State::Claimed | State::Running)
-            {
-                held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+            if !Lock::is_held(&record::lock_path(mailbox, &round))? {
+                continue;
+            }
+            match record::latest(mailbox, &round) {
+                Ok(Some(run)) if matches!(run.state, State::Claimed | State::Running) => {
+                    held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+                }
+                Ok(_) => {}
+                // It must not hold up every other run. It may have reserved the most that a run may.
+                Err(_) => held.push(((round, 0), config.limits.run_cost)),
             }
         }
         // Read after the reservations: an amount that is booked in between counts twice rather than not at all.
@@ -73,6 +78,20 @@ pub enum DayBudget {
 }
 
 impl DayBudget {
+    /// Refuses a launch that a person asks for while the limit is spent: nothing is begun that would have to be parked.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the limit is spent.
+    pub fn check(mailbox: &Mailbox, config: &Config) -> Result<()> {
+        match Self::of(mailbox, config, time::now())? {
+            Self::Spent { until, why } => {
+                let hint = format!("a watcher launches what waits at {}; to launch it today, raise limits.day_cost", time::rfc3339(until));
+                Err(Error::conflict(format!("nothing is launched: {why}"), hint))
+            }
+            Self::Available | Self::Reserved { .. } => Ok(()),
+        }
+    }
+
     /// The state at `now`.
     pub fn of(mailbox: &Mailbox, config: &Config, now: Time) -> Result<Self> {
         let Some(day) = Day::of(mailbox, config, now, None)? else { return Ok(Self::Available) };

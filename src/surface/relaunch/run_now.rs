@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::{Folder, Mailbox, list, pause, presence};
 use crate::run::attempt::record::Run;
+use crate::run::money::day::DayBudget;
 use crate::run::on_demand::{self, RunNow};
 use crate::run::recovery;
 use crate::run::task::{self, Task};
@@ -33,6 +34,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8>
         return run_now(mailbox, workflow, json);
     }
     let config = config::load()?.config;
+    DayBudget::check(mailbox, &config)?;
     let run = recovery::retry(mailbox, &config, workflow)?;
     foreground::run(mailbox, config, (&run).into(), json)
 }
@@ -76,6 +78,7 @@ fn said(run: &Run, json: bool) -> Result<u8> {
 pub fn run_prompt(mailbox: &Mailbox, file: Option<&Path>, prompt: Option<String>, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
     let config = config::load()?.config;
+    DayBudget::check(mailbox, &config)?;
     let prompt = match (file, prompt) {
         (None, Some(prompt)) => prompt,
         (Some(file), None) => read_prompt(file)?,

@@ -45,6 +45,10 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
         };
         match watcher.run(ready)? {
             Left::Stopped => break,
+            Left::NotTrusted => {
+                tracing::warn!("the mailbox is not used any more: others may write to it now");
+                notify(&[NotifyState::Status("others may write to the mailbox; waiting until it is private")]);
+            }
             // Left::ToService is for watchers of one tree.
             Left::MailboxGone | Left::ToService => {
                 tracing::warn!("the mailbox is gone; waiting for it to come back");

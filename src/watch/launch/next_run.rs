@@ -1,16 +1,14 @@
 //! Claims and launches what may be launched: recovered and woken runs first, then answers in their order.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::disk;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
+use crate::mailbox::{Folder, read_question};
 use crate::run::claim::{self, ClaimAttempt, Refusal};
 use crate::time;
 use crate::watch::breaker::gate::Verdict;
-use crate::watch::scope::Scope;
 use crate::watch::watcher::{Watcher, pause_after};
 
 /// How often to look again at an answer that `ask-post --wait` is about to take.
@@ -42,7 +40,8 @@ impl Watcher<'_> {
 
     /// Launches what may be launched, up to `relaunch.max_concurrent`.
     pub(in crate::watch) fn launch(&mut self) {
-        while self.something_waits() && self.runs_at_work() < self.config.relaunch.max_concurrent && self.gate_is_open() {
+        while self.something_waits() && self.gate_is_open() {
+            let Some(_place) = self.reserve_place() else { break };
             if let Some(run) = self.ready.pop_front() {
                 self.start(run);
                 continue;
@@ -52,6 +51,7 @@ impl Watcher<'_> {
         }
         if !self.something_waits() {
             self.gate.rest();
+            self.places.look_at = None;
         }
     }
 
@@ -102,36 +102,4 @@ impl Watcher<'_> {
             }
         }
     }
-
-    /// The number of live runs that count against `relaunch.max_concurrent`. A run that only waits for its child does not count:
-    /// otherwise it could keep its child from being recovered.
-    fn runs_at_work(&self) -> usize {
-        let live = match &self.scope {
-            Scope::Mailbox => self.live.clone(),
-            // The run in which the waiting command was called must not keep the command's own runs from being launched.
-            Scope::Tree(root) => {
-                let above = lineage::ancestors(&self.mailbox, root).unwrap_or_default();
-                let others = list::round_names(&self.mailbox, Folder::Running).filter(|round| !above.contains(&round.workflow));
-                others.filter(|round| self.live.contains(round) || self.is_live(round)).collect()
-            }
-        };
-        if live.len() < self.config.relaunch.max_concurrent {
-            return live.len();
-        }
-        let waiting = parents_waiting_in_turn(&self.mailbox).unwrap_or_default();
-        live.iter().filter(|round| !waiting.contains(&round.workflow)).count()
-    }
-}
-
-/// The workflows whose run waits for a child in its own turn.
-fn parents_waiting_in_turn(mailbox: &Mailbox) -> Result<HashSet<WorkflowId>> {
-    let mut waiting = HashSet::new();
-    for parent in awaits::parents(mailbox)? {
-        for wait in awaits::of_parent(mailbox, &parent)? {
-            if awaits::is_held(mailbox, &parent, &wait.typed.child)? {
-                waiting.insert(parent.clone());
-            }
-        }
-    }
-    Ok(waiting)
 }

@@ -22,7 +22,7 @@ impl Watcher<'_> {
     /// Starts the supervisor of an attempt, as a process that outlives the watcher.
     pub(super) fn start(&mut self, run: Run) {
         if self.gate.admit(&run) {
-            let spawned = self.spawn(&run);
+            let spawned = self.spawn(&run).inspect(|()| self.show(&run));
             self.note_started(&run, spawned);
         } else {
             self.ready.push_front(run);

@@ -16,7 +16,7 @@ use crate::watch::watcher::{RETRY_AFTER, Watcher, pause_after};
 use crate::{log, thread, time};
 
 /// A claim younger than this is left to the process that made it, which is about to launch it.
-const CLAIM_GRACE: Duration = Duration::from_secs(3);
+pub(super) const CLAIM_GRACE: Duration = Duration::from_secs(3);
 
 impl Watcher<'_> {
     /// Finds out what a round in `running/` needs, and does it.

@@ -82,7 +82,7 @@ impl QueueState {
 }
 
 /// The states of open rounds.
-const STATES: [Standing; 10] = [
+const STATES: [Standing; 11] = [
     Standing::Pending,
     Standing::Waiting,
     Standing::Answered,
@@ -93,6 +93,7 @@ const STATES: [Standing; 10] = [
     Standing::Orphaned,
     Standing::Interrupted,
     Standing::Parked,
+    Standing::Unreadable,
 ];
 
 /// The state of the queue.
@@ -125,7 +126,8 @@ pub fn of(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
     add(Standing::Answered, list::workflows(mailbox, Folder::Answered)?.len());
     for folder in [Folder::Running, Folder::Parked] {
         for round in list::round_names(mailbox, folder) {
-            add(status::standing_of(mailbox, folder, &round)?, 1);
+            // One record that cannot be read must not hide all the others.
+            add(status::standing_of(mailbox, folder, &round).unwrap_or(Standing::Unreadable), 1);
         }
     }
     add(Standing::Parked, quarantined_round::all(mailbox)?.len());

@@ -10,12 +10,13 @@
 //! - `targets`: where people are told, and when that last worked
 //! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
 //! - `one_workflow`: the same for one workflow; `progress`: how far the doctor has come
-//! - `waits`: workflows that wait for others
+//! - `held`: what holds everything up; `waits`: workflows that wait for others
 
 mod agent_version;
 mod checkup;
 mod documents;
 mod files;
+mod held;
 mod in_force;
 mod leftovers;
 mod one_workflow;

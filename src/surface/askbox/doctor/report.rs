@@ -13,7 +13,7 @@ use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
 use crate::surface::askbox::doctor::progress::Progress;
-use crate::surface::askbox::doctor::{agent_version, documents, files, in_force, one_workflow, setup, targets, waits};
+use crate::surface::askbox::doctor::{agent_version, documents, files, held, in_force, one_workflow, setup, targets, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
@@ -73,6 +73,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
         }
         None => {
             setup::look(&mut checkup, loaded.as_ref().err());
+            held::look(&mut checkup);
             files::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);

@@ -24,19 +24,17 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
             let said = "the round is closed but has no folder in runs/, so it is not found among its workflow's rounds";
             checkup.report("unlisted", checkup.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
         }
+        for attempt in record::attempts(mailbox, round).unwrap_or_default() {
+            if let Err(error) = record::read(mailbox, round, attempt) {
+                unreadable_record(checkup, mailbox, round, &error);
+            }
+        }
         return;
     }
     let id = &round.workflow;
     let status = match status::of_round(mailbox, folder, round, &document.typed) {
         Ok(status) => status,
-        Err(error) => {
-            let record = mailbox.runs_of(round);
-            let mend = match &error {
-                Error::Invalid { file, .. } => edit(Path::new(file)),
-                _ => format!("ls -l {}", word(&record)),
-            };
-            return checkup.report("unreadable", checkup.shown(&record), problem(&error), mend);
-        }
+        Err(error) => return unreadable_record(checkup, mailbox, round, &error),
     };
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
     // A retry alone does not help where something must be mended first.
@@ -75,6 +73,19 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
             }
         }
     }
+}
+
+/// Reports a record of a round's attempts that cannot be read. A crash can leave an attempt without one.
+fn unreadable_record(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId, error: &Error) {
+    if error.is_missing_file() {
+        return;
+    }
+    let record = mailbox.runs_of(round);
+    let mend = match error {
+        Error::Invalid { file, .. } => edit(Path::new(file)),
+        _ => format!("ls -l {}", word(&record)),
+    };
+    checkup.report("unreadable", checkup.shown(&record), problem(error), mend);
 }
 
 /// Reports a live run that has been silent for longer than its supervisor should allow.

@@ -1,4 +1,4 @@
-//! What waits: the queue, if it is held; `awaits/`, which workflow waits for which, and whether it will be resumed.
+//! `awaits/`: which workflow waits for which, and whether it will be resumed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::disk;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::{Await, End, Join};
 use crate::mailbox::documents::closing::Closed;
-use crate::mailbox::{Folder, Mailbox, awaits, list, pause, round, workflows};
+use crate::mailbox::{Folder, Mailbox, awaits, list, round, workflows};
 use crate::run::view::status;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use crate::time;
@@ -16,10 +16,6 @@ use crate::time;
 /// Checks the waits of every parent.
 pub(super) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
-    if let Some(how) = pause::held(&mailbox) {
-        let mend = checkup.command("relaunch go");
-        checkup.report("paused", "the queue", format!("{how}; nothing is launched"), mend);
-    }
     let mut parents = awaits::parents(&mailbox).unwrap_or_default();
     parents.sort();
     for parent in &parents {
