@@ -16,7 +16,7 @@ section! {
         silent_after: Span = Span(Duration::from_secs(30)),
         /// How long a run waits, with its agent, for the answer to what its agent cannot go on without; at most an hour. If an MCP server asks the user (an
         /// elicitation), the server is then told that nobody decided, and the run goes on; if a tool call waits to be allowed
-        /// (`approvals.ask_stopped`), the run ends, and goes on once it is answered. `"0s"`: the run does not wait, and of servers nobody is asked.
+        /// (`approvals.ask_stopped`), the run ends, and goes on once it is answered. It ends so as well when `run_time` is over meanwhile. `"0s"`: the run does not wait, and of servers nobody is asked.
         hold: Span = Span(Duration::from_secs(5 * 60)),
         /// How long a stop waits for the tool call in flight before it interrupts the agent.
         grace: Span = Span(Duration::from_secs(30)),

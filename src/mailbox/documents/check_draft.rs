@@ -10,7 +10,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two are AskUserQuestion's own, which say nothing here.
-const FIELDS: [&str; 36] = [
+const FIELDS: [&str; 37] = [
     "schema_version",
     "question",
     "type",
@@ -36,6 +36,7 @@ const FIELDS: [&str; 36] = [
     "parent",
     "in_reply_to",
     "tool_call",
+    "elicited_by",
     "to_session",
     "approval",
     "prompt",

@@ -11,6 +11,9 @@ pub const MAX_PARTS: usize = 64;
 /// The most options of one question.
 pub const MAX_OPTIONS: usize = 256;
 
+/// The longest name of an MCP server that asks, in bytes.
+const LONGEST_SERVER: usize = 256;
+
 /// Checks a question.
 pub fn check(question: &Question) -> Result<()> {
     if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
@@ -59,6 +62,9 @@ pub fn check(question: &Question) -> Result<()> {
             format!("`{}` is not an absolute path", crate::text::excerpt(&path.display().to_string(), 80)),
             "write the path from / on",
         ));
+    }
+    if question.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
+        return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
     }
     question.tool_call.iter().try_for_each(ToolCall::check)?;
     check_approval::check(question)?;

@@ -189,6 +189,9 @@ pub struct Question {
     /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// The MCP server that asks, by its name in the agent's configuration. While its run lives it waits for the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elicited_by: Option<String>,
     /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_session: bool,
@@ -285,6 +288,7 @@ impl Question {
             asked_in: None,
             in_reply_to: None,
             tool_call: None,
+            elicited_by: None,
             to_session: false,
             approval: None,
             prompt: None,

@@ -1,6 +1,5 @@
 //! What the answer to an approval question allows.
 
-use crate::disk::{self, Placed};
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
@@ -10,6 +9,7 @@ use crate::mailbox::{Mailbox, Question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
 use crate::run::approval::grants;
+use crate::run::attempt::used_answer::Use;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn permit(mailbox: &Mailbox, round: &RoundId, question: &Question, call: &Ca
         Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, &round.workflow, call)? => return Ok(Permit::Allowed),
         Reply::Once | Reply::Workflow => {}
     }
-    if !take(mailbox, round)? {
+    if !Use::Approved.take(mailbox, round)? {
         return Ok(Permit::Ask(Shown::PerhapsMade));
     }
     let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
@@ -85,16 +85,7 @@ pub fn allows(question: &Question, call: &Call<'_>) -> bool {
 /// Whether the round's answer has allowed a call.
 #[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
-    disk::exists(mark(mailbox, round))
-}
-
-/// Uses the round's answer, durably. Returns `false` if it is used already.
-fn take(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
-    disk::create(&mark(mailbox, round), b"").map(|placed| placed == Placed::Done)
-}
-
-fn mark(mailbox: &Mailbox, round: &RoundId) -> std::path::PathBuf {
-    mailbox.runs_of(round).join("approved")
+    Use::Approved.is_taken(mailbox, round)
 }
 
 /// What the answer says; `None` if there is none.
@@ -121,6 +112,7 @@ fn reply(question: &Question) -> Option<Reply> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk;
     use crate::id::{QuestionId, WorkflowId};
     use crate::mailbox::Answer;
     use serde_json::{Map, Value, json};

@@ -4,6 +4,7 @@
 //! - `failure`: the classes of failures: what waiting mends, what another attempt may mend, what only a person can
 //! - `earlier`: what the earlier attempts of the round came to, for the limits on attempts
 //! - `suspended_call`: a tool call of the agent that waits for the answer, from one attempt to a later round's
+//! - `used_answer`: the mark of a round whose answer may be used once
 //! - `no_result`: a final text that only says that the agent waits, where it waits for nothing
 //! - `ending`: delivered, tried again later, or parked
 
@@ -13,3 +14,4 @@ pub mod failure;
 mod no_result;
 pub mod record;
 pub mod suspended_call;
+pub mod used_answer;

@@ -59,11 +59,11 @@ pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
 }
 
-/// The approval question of a call that waits, or waited, in this attempt's session without being suspended: the supervisor held it. Its
+/// The question for which the supervisor of this attempt held its agent: about a call that is not suspended, or of an MCP server. Its
 /// answer may be claimed already.
 #[must_use]
-pub fn held_call_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    let is_it = |q: &Question| q.approval.is_some() && q.session_id == Some(run.session_id);
+pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
+    let is_it = |q: &Question| (q.approval.is_some() || q.elicited_by.is_some()) && q.session_id == Some(run.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
         let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
         let mut held =

@@ -7,8 +7,9 @@ use crate::mailbox::documents::match_option;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::approval::permit;
 use crate::run::attempt::record::Run;
+use crate::run::attempt::used_answer::Use;
 use crate::run::prompt::readable_files;
-use crate::text::shell_quote;
+use crate::text::{one_line, shell_quote};
 
 /// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
 /// and every later turn pays for the whole prompt.
@@ -19,6 +20,29 @@ pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &R
     if question.approval.is_some() {
         return Ok(permit::in_words(question));
     }
+    if let Some(server) = &question.elicited_by {
+        let words = replied(mailbox, &Question { elicited_by: None, ..question.clone() }, answer, run)?;
+        return Ok(format!("{words}\n{}", to_server(mailbox, server, answer, run)));
+    }
+    replied(mailbox, question, answer, run)
+}
+
+/// What comes of an answer to an MCP server that waits no longer.
+fn to_server(mailbox: &Mailbox, server: &str, answer: &Answer, run: &Run) -> String {
+    let server = one_line(server);
+    if answer.counter_question().is_some() || answer.outcome == Outcome::Declined {
+        return format!("The MCP server `{server}` had asked this; it waits no longer, and your call of its tool was cut off.");
+    }
+    let then = match Use::Given.is_taken(mailbox, &run.round()) {
+        true => "it may have had this answer before that. Find out whether it did what you called it for, before you make the call again",
+        false => {
+            "it has no answer. If the call is still needed, make it again with exactly the same input: if the server asks exactly the same, it is given this answer"
+        }
+    };
+    format!("The MCP server `{server}` had asked this. Your call of its tool was cut off, and {then}.")
+}
+
+fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
     if let Some(asked) = answer.counter_question() {
         return Ok(format!(

@@ -12,7 +12,7 @@ use crate::run::attempt::suspended_call;
 use crate::run::supervise::stop::stop_request;
 
 /// [`Ending::Delivered`] if the attempt's session began and its final result came; [`Ending::Asking`] if its turn waits for a question, or
-/// waited with a call when the supervisor died.
+/// waited with a call, or for the answer to a server, when the supervisor died.
 pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let events = BufReader::new(disk::open_to_read(&run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
@@ -33,6 +33,6 @@ pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
             _ => {}
         }
     }
-    let question = suspended_call::held_call_of_session(mailbox, run).filter(|_| began && !stopped)?;
+    let question = suspended_call::held_in_session(mailbox, run).filter(|_| began && !stopped)?;
     Some(Ending::Asking { question, cost_usd: None })
 }

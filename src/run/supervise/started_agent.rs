@@ -69,7 +69,7 @@ pub(crate) struct Agent {
     pub(crate) start: SessionStart,
     /// Watches for everything except its standard output; ends when this is dropped.
     _poll_thread: PollThread,
-    _control_fifo: Option<ControlFifo>,
+    control_fifo: Option<ControlFifo>,
 }
 
 impl Agent {
@@ -117,7 +117,7 @@ impl Agent {
             }
         };
         poll_thread.start(sources);
-        Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, _control_fifo: control_fifo }
+        Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, control_fifo }
     }
 
     /// Writes a line to the agent's standard input. Never blocks. Does nothing once that was closed, or while the agent leaves too much
@@ -131,6 +131,11 @@ impl Agent {
     /// Whether the agent leaves so much unread that it is told nothing more.
     pub(crate) fn leaves_too_much_unread(&self) -> bool {
         self.input.as_ref().is_some_and(AgentInput::is_full)
+    }
+
+    /// Whether another process can wake the supervisor.
+    pub(crate) fn can_be_woken(&self) -> bool {
+        self.control_fifo.is_some()
     }
 
     /// Closes the agent's standard input behind all that was written, which lets the agent exit after its turn.

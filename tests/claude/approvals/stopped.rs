@@ -148,6 +148,52 @@ fn a_supervisor_that_is_killed_while_it_holds_a_call_loses_neither_the_question_
 }
 
 #[test]
+fn a_run_whose_time_is_over_while_it_holds_a_call_ends_for_the_question_and_not_as_interrupted() {
+    // Long enough for a busy machine to come to the call.
+    let world = world_with("[limits]\nrun_time = '20s'\nhold = '30m'\n");
+    begin(&world, &json!([bash("note one")]));
+    wait_until_it_holds(&world);
+    let requests = world.api.turns().len();
+    wait_until_it_asks(&world, 1);
+    assert_eq!((made(&world).len(), world.api.turns().len()), (0, requests), "the run ends without a request");
+    then(&world, "User chose: once", &json!([bash("note one"), {"text": "done"}]));
+    world.answer("w", "once");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert_eq!(made(&world), ["one"]);
+}
+
+/// How often the threads of a process have waited so far.
+fn waits(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+    let status = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.ok()?.path().join("status")).ok();
+    let waits = |status: String| status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok());
+    tasks.filter_map(status).filter_map(waits).sum()
+}
+
+#[test]
+fn a_run_that_holds_a_call_sleeps_until_the_answer_comes_and_then_acts_at_once() {
+    let world = run_that_holds("30m", &json!([bash("note one"), bash("note two"), bash("note three"), {"text": "done"}]));
+    let mut quickest = std::time::Duration::MAX;
+    for n in 1..=3 {
+        wait_until_it_holds(&world);
+        if n == 1 {
+            let supervisor = u32::try_from(world.processes("relaunch supervise")[0]).expect("a pid");
+            let before = waits(supervisor);
+            std::thread::sleep(std::time::Duration::from_secs(4));
+            let woken = waits(supervisor) - before;
+            assert!(woken <= 8, "it woke up {woken} times in four seconds");
+        }
+        let begun = std::time::Instant::now();
+        world.answer("w", "once");
+        crate::support::until("the call", || made(&world).len() == n);
+        quickest = quickest.min(begun.elapsed());
+    }
+    // Without file events it would look every ten seconds.
+    assert!(quickest < std::time::Duration::from_secs(5), "{quickest:?}");
+    world.wait_state("w", "delivered");
+}
+
+#[test]
 fn of_two_stopped_calls_in_one_message_each_is_asked_about() {
     let both = json!({"tools": [bash("note one"), bash("note two")]});
     let world = run_that_holds("30m", &json!([both, {"text": "done"}]));

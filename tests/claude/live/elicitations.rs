@@ -124,17 +124,84 @@ fn two_servers_that_ask_at_once_are_answered_one_after_the_other() {
     assert_eq!(world.rounds("closed", "w").len(), 3);
 }
 
-#[test]
-fn a_servers_question_outlives_a_killed_supervisor_and_its_answer_is_an_ordinary_round() {
+/// A run in which a server asks for a name, whose supervisor was killed meanwhile. Returns the question.
+fn run_whose_supervisor_was_killed() -> (ClaudeWorld, Value) {
     let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
     let asked = question(&world);
-    world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
     kill(world.processes("relaunch supervise")[0]);
-    world.wait_status("w", "the end of the run", |_| world.rounds("closed", "w").len() == 1 && world.names("running").is_empty());
+    world.wait_status("w", "asking", |s| {
+        s["state"] == "pending" && world.rounds("closed", "w").len() == 1 && world.names("running").is_empty()
+    });
     assert_eq!(question(&world)["question_id"], asked["question_id"]);
-    world.api.on("User chose: Ann", json!([{"text": "thank you"}]));
+    (world, asked)
+}
+
+/// The step in which the agent calls the tool again.
+fn order(ask: &Value) -> Value {
+    json!({"tool": "mcp__shop__order", "input": {"ask": ask}})
+}
+
+fn ask_for_a_name() -> Value {
+    form(&json!({"name": {"type": "string"}}), &["name"])
+}
+
+#[test]
+fn a_servers_question_outlives_a_killed_supervisor_and_the_server_has_its_answer_when_it_asks_again() {
+    let (world, _) = run_whose_supervisor_was_killed();
+    let requests = world.api.turns().len();
+    world.api.on("User chose: Ann", json!([order(&ask_for_a_name()), order(&ask_for_a_name()), {"text": "thank you"}]));
     world.answer("w", "Ann");
-    world.wait_status("w", "the answer's run", |s| s["state"] == "delivered" && s["result"] == "thank you");
+    // The first call has the answer; the second one is another order.
+    world.wait_status("w", "the second question", |_| world.names("pending") == ["w.json"] && world.rounds("closed", "w").len() == 1);
+    let turns = world.api.turns();
+    assert_eq!(turns.len(), requests + 2, "none while it waited");
+    assert!(turns[requests].model_text().contains("make it again with exactly the same input"), "{}", turns[requests].model_text());
+    let told = turns[requests + 1].tool_results().pop().expect("a result");
+    assert!(told.contains(r#"{"action": "accept", "content": {"name": "Ann"}}"#), "{told}");
+    world.answer("w", "Ben");
+    let told = reply(&world);
+    assert!(told.contains(r#"{"name": "Ben"}"#), "{told}");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "thank you");
+}
+
+#[test]
+fn an_answer_that_a_server_may_have_had_before_a_process_died_is_not_given_a_second_time() {
+    let (world, asked) = run_whose_supervisor_was_killed();
+    let id = asked["question_id"].as_str().expect("an id");
+    // As if the supervisor had died between the mark and its next step.
+    std::fs::create_dir_all(world.in_mailbox(format!("runs/w/{id}"))).expect("a folder");
+    std::fs::write(world.in_mailbox(format!("runs/w/{id}/given")), "").expect("a mark");
+    world.api.on("User chose: Ann", json!([order(&ask_for_a_name()), {"text": "thank you"}]));
+    world.answer("w", "Ann");
+    world.wait_status("w", "the question again", |_| {
+        world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != asked["question_id"]
+    });
+    let again = question(&world);
+    assert!(again["question"].as_str().is_some_and(|q| q.contains("the server may have your answer")), "{again}");
+    let said = world.api.turns().pop().expect("a turn").model_text();
+    assert!(said.contains("it may have had this answer before that"), "{said}");
+    world.ok("ask-answer", &["decline", "w"]);
+    assert!(reply(&world).contains(r#"{"action": "decline"}"#));
+}
+
+#[test]
+fn a_question_that_its_server_takes_back_is_withdrawn_and_the_run_goes_on() {
+    let mut world = ClaudeWorld::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cancelling_mcp_server.py");
+    let servers = json!({"mcpServers": {"shop": {"command": "python3", "args": [script]}}});
+    world.configure(&format!("[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = ['mcp__shop']\n"));
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__shop__order", "max_results": 5}});
+    world.api.on("User chose: begin", json!([find, {"tool": "mcp__shop__order", "input": {}}, {"text": "done"}]));
+    world.answer("w", "begin");
+    question(&world);
+    std::fs::write(world.work().join("give-up"), "").expect("a file");
+    assert!(reply(&world).contains("the server gave up"));
+    let rounds = world.rounds("closed", "w");
+    let end = &rounds.iter().find(|round| round["elicited_by"] == "shop").expect("the question")["closed"];
+    assert!(end["state"] == "withdrawn" && end["why"] == "the agent no longer waits for the answer", "{end}");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
 }
 
 #[test]

@@ -59,6 +59,12 @@ impl Deadlines {
         }
     }
 
+    /// The limits on the time of the run and of its tree hold from then on.
+    pub(super) fn put_off(&mut self, until: Instant) {
+        self.run_over = self.run_over.max(until);
+        self.tree_over = self.tree_over.map(|at| at.max(until));
+    }
+
     /// When a limit passes or a report of silence is due, whichever comes first.
     pub(super) fn next(&self) -> Instant {
         let silence = self.last_sign + self.longest_silence.min(self.next_report);

@@ -12,9 +12,13 @@ use crate::mailbox::documents::options::{Choice, Options};
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::documents::range::Range;
 use crate::mailbox::{AnswerValue, Question};
+use crate::text;
 
 /// The answer that leaves a field out which the form does not require.
 const LEFT_OUT: &str = "leave-out";
+
+/// The most characters of a server's name.
+const LONGEST_NAME: usize = 60;
 
 /// What a server asks.
 pub(super) enum Form {
@@ -72,11 +76,12 @@ impl Form {
             .map(Self::Fields)
     }
 
-    /// The question to the user. `problem`: what was wrong with the answer before.
-    pub(super) fn question(&self, workflow: &WorkflowId, asked: &Elicitation, problem: Option<&str>) -> Question {
-        let again = problem.map(|problem| format!("\nThe answer before did not fit: {problem}.")).unwrap_or_default();
+    /// The question to the user. `remark`: why it is asked again.
+    pub(super) fn question(&self, workflow: &WorkflowId, asked: &Elicitation, remark: Option<&str>) -> Question {
+        let again = remark.map(|remark| format!("\n{remark}")).unwrap_or_default();
         let lead = format!("The MCP server `{}` asks: {}{again}", asked.server.one_line(), asked.message.printable());
         let mut question = Question::new(workflow.clone(), lead);
+        question.elicited_by = Some(text::excerpt(&asked.server.one_line(), LONGEST_NAME));
         let choose = |question: &mut Question, key: &str, description: &str| {
             question.options = Options(vec![choice(key, description)]);
             question.free_text = Some(false);
@@ -122,7 +127,7 @@ impl Form {
 
 impl Field {
     fn of(name: &str, schema: &Value, required: bool) -> Result<Self, String> {
-        let not_understood = || format!("its form has the field `{}`, which is not understood", crate::text::excerpt(name, 60));
+        let not_understood = || format!("its form has the field `{}`, which is not understood", text::excerpt(name, 60));
         let kind = match schema["type"].as_str() {
             _ if schema["enum"].is_array() || schema["oneOf"].is_array() => {
                 FieldKind::One(choices(schema, "oneOf").ok_or_else(not_understood)?)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::agent::stream::{Elicitation, PermissionRequest};
+use crate::disk::file_events::Hints;
 use crate::id::{QuestionId, RoundId};
 use crate::run::claim::inline::Waiter;
 use crate::run::supervise::attend::elicited_form::Form;
@@ -18,11 +19,19 @@ pub(super) struct HeldRequests {
     pub behind: VecDeque<Waiting>,
     /// The question for which the run is being ended.
     pub ends_for: Option<QuestionId>,
+    /// What wakes the supervisor when the question's files change; `None` while nothing waits, or if there are no file events.
+    pub wakes: Option<Hints>,
+    /// Whether a server was given the answer that this run brings.
+    pub answer_was_given: bool,
     /// Whether the agent program asked once more about the call that `askbox hook` let through in this run.
     pub was_let_through: bool,
 }
 
 impl HeldRequests {
+    pub(super) fn is_empty(&self) -> bool {
+        self.number() == 0
+    }
+
     pub(super) fn number(&self) -> usize {
         self.behind.len() + usize::from(self.held.is_some())
     }

@@ -3,11 +3,12 @@
 //!
 //! The supervisor waits as `ask-post --wait` does (`run/claim/inline`): from before the post it holds the waiter's lock, so that nobody
 //! launches an agent with the answer, and it claims the answer before it acts on it. If the supervisor is killed, its lock ends with it: the
-//! question stays, and its answer is an ordinary round. What a request means, and what follows when the time is over, stands in
+//! question stays, the attempt is *asking*, and the answer is an ordinary round. What a request means, and what follows when the time is over, stands in
 //! `elicitations` and `stopped_calls`.
 
 use std::time::{Duration, Instant};
 
+use crate::disk::file_events::{Hint, Hints};
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::transitions::post::{self, IfPending};
@@ -16,13 +17,16 @@ use crate::mailbox::{Folder, Question, read_question};
 use crate::run::claim::inline::{self, Waiter};
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::held_requests::{Held, Request, Waiting};
+use crate::run::supervise::stop::wake_up;
 use crate::text;
 use crate::untrusted::Untrusted;
 
 /// The most requests that wait at once. More are turned down at once.
 const MOST: usize = 16;
-/// How often the supervisor looks for the answer.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the supervisor looks where nothing wakes it: the folder of a call is not known yet, or there are no file events.
+const POLL_EVERY: Duration = Duration::from_millis(200);
+/// How often it looks although file events would wake it: one may be lost.
+const RECHECK_EVERY: Duration = Duration::from_secs(10);
 /// Why a request is turned down when the run ends.
 const ENDS: &str = "the run is ending";
 
@@ -53,6 +57,14 @@ impl Attendance<'_, '_> {
             self.end_requests();
             return None;
         }
+        let next_look = self.look_at_requests(now);
+        if next_look.is_none() {
+            self.requests.wakes = None;
+        }
+        next_look
+    }
+
+    fn look_at_requests(&mut self, now: Instant) -> Option<Instant> {
         if let Some(held) = self.requests.held.take() {
             self.look_after(held, now);
         }
@@ -74,9 +86,26 @@ impl Attendance<'_, '_> {
                 break;
             }
         }
-        // A run that waits for a person is not silent.
-        self.deadlines.sign_of_life(now);
-        Some(now + LOOK_EVERY)
+        let until = self.requests.held.as_ref().map(|held| held.until).filter(|until| *until > now);
+        let pause = if until.is_some() && self.requests.wakes.is_some() { RECHECK_EVERY } else { POLL_EVERY };
+        Some(until.map_or(now + pause, |until| until.min(now + pause)))
+    }
+
+    /// Lets the kernel wake this thread when the workflow's question is answered or taken back, by way of the run's FIFO.
+    fn wake_on_changes(&mut self) {
+        if self.requests.wakes.is_some() || !self.agent.can_be_woken() {
+            return;
+        }
+        let (folder, file) = (self.run.folder(self.mailbox), self.mailbox.document(Folder::Answered, &self.run.workflow_id));
+        let wake = move |hint| match hint {
+            Hint::At(path) if path.file_name() != file.file_name() => {}
+            Hint::At(_) | Hint::Anywhere => drop(wake_up::wake(&folder)),
+        };
+        let watching = Hints::new(wake).and_then(|mut hints| {
+            [Folder::Answered, Folder::Pending].into_iter().try_for_each(|f| hints.watch(&self.mailbox.folder(f)))?;
+            Ok(hints)
+        });
+        self.requests.wakes = watching.ok();
     }
 
     /// Turns every request down: the run ends.
@@ -93,6 +122,8 @@ impl Attendance<'_, '_> {
     /// Posts the question of a request. `waiter`: the lock, if it is held already.
     pub(super) fn hold(&mut self, request: Request, mut question: Question, waiter: Option<Waiter>, until: Instant) {
         question.session_id = Some(self.run.session_id);
+        // Before the post: the answer may come right after it.
+        self.wake_on_changes();
         let posted = waiter
             .map_or_else(|| inline::begin(self.mailbox, &self.run.workflow_id), Ok)
             .and_then(|waiter| post::post(self.mailbox, question, IfPending::Conflict).map(|receipt| (waiter, receipt.round)));
@@ -112,7 +143,7 @@ impl Attendance<'_, '_> {
             Err(e) => return self.turn_down_held(&held.request, &format!("the answer could not be claimed: {e}")),
         };
         let again = match &held.request {
-            Request::Server(asked, form) => self.answer_server(asked, form, &claim.document.typed),
+            Request::Server(asked, form) => self.answer_server(asked, form, &held.round, &claim.document.typed),
             Request::Call(asked, cwd) => self.answer_call(asked, cwd, &held.round, &claim.document.typed),
         };
         let closed = match &again {
@@ -134,7 +165,7 @@ impl Attendance<'_, '_> {
             (Some(end), Request::Call(asked, _)) => self.nobody_allows(asked, &end),
             (None, _) if now < held.until => self.requests.held = Some(held),
             (None, Request::Server(..)) => self.give_up_server(held, now),
-            (None, Request::Call(..)) => self.end_run_for(&held),
+            (None, Request::Call(..)) => self.end_run_for(&held, "in time"),
         }
     }
 

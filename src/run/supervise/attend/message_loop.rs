@@ -44,10 +44,14 @@ impl Attendance<'_, '_> {
                 break;
             }
             self.climb(now);
+            if !self.requests.is_empty() {
+                // A run that waits for a person is not silent.
+                self.deadlines.sign_of_life(now);
+            }
             if self.is_working()
                 && let Some(limit) = self.deadlines.passed(now)
             {
-                self.stop_at_time_limit(limit);
+                self.time_is_over(limit, now);
             }
             let next_look = self.look_after_requests(now);
             let working = self.is_working().then(|| self.deadlines.next());

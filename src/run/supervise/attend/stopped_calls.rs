@@ -75,7 +75,7 @@ impl Attendance<'_, '_> {
     }
 
     /// The question of the round that this run works on.
-    fn own_question(&self) -> Result<Question> {
+    pub(super) fn own_question(&self) -> Result<Question> {
         let round = self.run.round();
         Ok(read_question::of_round(&self.mailbox.round(Folder::Running, &round), &round)?.typed)
     }
@@ -171,9 +171,15 @@ impl Attendance<'_, '_> {
         None
     }
 
-    /// The time of the hold is over: the run ends, and its question stays.
-    pub(super) fn end_run_for(&mut self, held: &Held) {
-        self.log.note("nobody has decided about the call in time: the run ends, and goes on once somebody has");
+    /// Ends the run if a call is held, and keeps its question. Returns whether one is.
+    pub(super) fn ends_for_held_call(&mut self) -> bool {
+        let held = self.requests.held.take_if(|held| matches!(held.request, Request::Call(..)));
+        held.map(|held| self.end_run_for(&held, "within the time of the run")).is_some()
+    }
+
+    /// The time of the hold, or of the run, is over: the run ends, and its question stays.
+    pub(super) fn end_run_for(&mut self, held: &Held, when: &str) {
+        self.log.note(format!("nobody has decided about the call {when}: the run ends, and goes on once somebody has"));
         self.agent.say(&claude::permission_deny_and_end(held.request.id(), ENDS));
         self.requests.ends_for = Some(held.round.question);
     }

@@ -27,8 +27,17 @@ impl Attendance<'_, '_> {
         }
     }
 
-    /// Stops the run because a limit on time has passed.
-    pub(super) fn stop_at_time_limit(&mut self, limit: TimeLimit) {
+    /// A limit on time has passed: the run stops. If it waits for a person to allow a call, it ends for that question instead, and goes on
+    /// once they have decided.
+    pub(super) fn time_is_over(&mut self, limit: TimeLimit, now: Instant) {
+        if self.requests.ends_for.is_some() || !self.ends_for_held_call() {
+            return self.stop_at_time_limit(limit);
+        }
+        // The agent program ends the turn at once. If it does not, the run stops then.
+        self.deadlines.put_off(now + EXIT_GRACE);
+    }
+
+    fn stop_at_time_limit(&mut self, limit: TimeLimit) {
         let limits = &self.config.limits;
         let (why, class) = match limit {
             TimeLimit::Run => (format!("it ran longer than limits.run_time = {}", time::human(limits.run_time.0)), None),
