@@ -39,7 +39,7 @@
 //! - A process is alive if it holds its `flock`. A pid proves nothing.
 //!
 //! The rooms, from the top floor down; an arrow only points down:
-//! [`surface`] → [`watch`], [`gc`] → [`news`], [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`platform`], [`document`], [`id`], [`time`],
+//! [`surface`] → [`watch`], [`gc`], [`peers`] → [`news`], [`chain`] → [`run`] → [`agent`], [`config`], [`mailbox`] → [`disk`] → [`platform`], [`document`], [`id`], [`time`],
 //! [`text`], [`spelling`], [`untrusted`], [`error`](mod@error).
 //!
 //! # Limitations
@@ -48,6 +48,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod address;
 pub mod chain;
 pub mod disk;
 pub mod document;
@@ -74,6 +75,8 @@ pub mod log;
 pub mod news;
 #[cfg(feature = "relaunch")]
 mod patient_stderr;
+#[cfg(feature = "askbox")]
+pub mod peers;
 #[cfg(feature = "relaunch")]
 pub mod run;
 #[cfg(feature = "relaunch")]

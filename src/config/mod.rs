@@ -4,7 +4,7 @@
 //! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
-//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `upkeep`: the sections. `event`, `quiet_hours`: values of `notify`.
+//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `peers`, `upkeep`: the sections. `event`, `quiet_hours`: values of `notify`.
 //! - `tool_rule`, `shell_commands`: a rule that names tool calls; which commands a line of shell could run.
 //! - `settings`: all sections together, the list of keys, and their defaults.
 //! - `prompt_template`: the operator's own first message, checked when it is read.
@@ -17,6 +17,7 @@ mod limits;
 mod load;
 mod notify;
 mod parse;
+mod peers;
 mod prompt_template;
 mod quiet_hours;
 mod relaunching;
@@ -35,6 +36,7 @@ pub use limits::{Chain, Limits};
 pub use load::{MAX_CONFIG, load, location};
 pub use notify::{COMMAND, Means, Notify, Target, targets, topic};
 pub use parse::{Loaded, parse};
+pub use peers::PeerConfig;
 pub use prompt_template::PromptTemplate;
 pub use quiet_hours::QuietHours;
 pub use relaunching::{Mode, Relaunch};

@@ -61,7 +61,7 @@ impl Reader<'_> {
     /// Converts a value to JSON. Every key in it must be known.
     fn read(&mut self, at: &str, value: &Spanned<DeValue<'_>>) -> Result<Value> {
         let pattern = match at.split('.').collect::<Vec<_>>().as_slice() {
-            [section @ ("runner" | "target"), _, rest] => format!("{section}.*.{rest}"),
+            [section @ ("runner" | "target" | "peers"), _, rest] => format!("{section}.*.{rest}"),
             _ => at.to_owned(),
         };
         if keys().any(|key| key.path == pattern) {
@@ -75,6 +75,7 @@ impl Reader<'_> {
         let section = match at.split_once('.') {
             Some(("runner", name)) if !name.contains('.') && !spelling::is_typo(name, "default") => "runner.*",
             Some(("target", name)) if !name.contains('.') => "target.*",
+            Some(("peers", name)) if !name.contains('.') => "peers.*",
             _ => at,
         };
         if keys().any(|key| key.path.starts_with(&format!("{section}."))) {

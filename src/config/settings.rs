@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::approvals::Approvals;
 use crate::config::limits::{Chain, Limits};
 use crate::config::notify::{Notify, Target};
+use crate::config::peers::PeerConfig;
 use crate::config::relaunching::Relaunch;
 use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
@@ -32,6 +33,8 @@ pub struct Config {
     pub notify: Notify,
     /// The sections `[target.NAME]` by name.
     pub target: BTreeMap<String, Target>,
+    /// The sections `[peers.NAME]` by name.
+    pub peers: BTreeMap<String, PeerConfig>,
     /// `[history]`
     pub history: History,
     /// `[log]`
@@ -53,7 +56,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 12] = [
+pub const SECTIONS: [Section; 13] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -62,6 +65,7 @@ pub const SECTIONS: [Section; 12] = [
     Chain::SECTION,
     Notify::SECTION,
     Target::SECTION,
+    PeerConfig::SECTION,
     History::SECTION,
     Log::SECTION,
     Metrics::SECTION,
@@ -82,6 +86,7 @@ pub fn default_of(key: &Key) -> String {
     };
     let found = match key.path.split_once(".*.") {
         Some(("target", name)) => text(toml::Value::try_from(Target::default()), name),
+        Some(("peers", name)) => text(toml::Value::try_from(PeerConfig::default()), name),
         Some((_, name)) => text(toml::Value::try_from(Runner::default()), name),
         None => text(toml::Value::try_from(Config::default()), key.path),
     };

@@ -10,7 +10,10 @@ pub fn template() -> String {
          # Durations are text such as \"90s\", \"15m\", \"2h\" or \"1h 30m\".\n",
     );
     for section in SECTIONS {
-        out.push_str(&format!("\n[{}]\n", section.name.replace("runner.*", "runner.claude").replace("target.*", "target.phone")));
+        out.push_str(&format!(
+            "\n[{}]\n",
+            section.name.replace("runner.*", "runner.claude").replace("target.*", "target.phone").replace("peers.*", "peers.build")
+        ));
         for (n, key) in section.keys.iter().enumerate() {
             if n > 0 {
                 out.push('\n');
@@ -44,6 +47,7 @@ mod tests {
     use super::*;
     use crate::config::notify::Target;
     use crate::config::parse::{Loaded, parse};
+    use crate::config::peers::PeerConfig;
     use crate::config::runners::Runner;
     use crate::config::settings::{Config, keys};
 
@@ -61,6 +65,7 @@ mod tests {
         let claude = loaded.config.runner.named.remove("claude");
         assert_eq!(claude, Some(Runner::default()));
         assert_eq!(loaded.config.target.remove("phone"), Some(Target::default()));
+        assert_eq!(loaded.config.peers.remove("build"), Some(PeerConfig::default()));
         assert_eq!(loaded.config, Config::default());
     }
 

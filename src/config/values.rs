@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::config::notify;
+use crate::config::peers;
 use crate::config::settings::Config;
 use crate::error::{Error, Result};
 
@@ -55,6 +56,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         ));
     }
     notify::check(&config.notify, &config.target)?;
+    peers::check(&config.peers)?;
     config.approvals.check()?;
     config.runner(None).map(drop)
 }

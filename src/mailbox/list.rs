@@ -6,9 +6,10 @@ use std::ffi::{OsStr, OsString};
 use crate::disk;
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::read_question;
+use crate::time::Time;
 
 /// The names in a folder, without hidden ones and those that are not UTF-8. A missing folder has no names.
 pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
@@ -92,12 +93,22 @@ pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<V
         if matches!(&pending.document, Err(e) if e.is_missing_file()) {
             continue;
         }
-        let question = pending.document.as_ref().ok().map(|d| &d.typed);
-        let waits = question.is_some_and(|q| q.until.is_some());
-        let key =
-            (waits, Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(|q| q.asked_at()), pending.workflow.clone());
+        let key = (Rank::of(pending.document.as_ref().ok().map(|d| &d.typed)), pending.workflow.clone());
         rows.push((key, row(pending)));
     }
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// The place of a question among those that wait: a larger `priority` first, then the oldest; last those that wait for no person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(bool, Reverse<i32>, Option<Time>);
+
+impl Rank {
+    /// That of a question; of one that cannot be read, with `None`.
+    #[must_use]
+    pub fn of(question: Option<&Question>) -> Self {
+        let waits = question.is_some_and(|q| q.until.is_some());
+        Self(waits, Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(Question::asked_at))
+    }
 }

@@ -15,6 +15,7 @@ mod large_mailbox;
 mod links;
 mod names;
 mod newer_versions;
+mod offers;
 mod older_versions;
 mod other_rounds;
 mod races;

@@ -147,6 +147,9 @@ pub struct Answer {
     /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_back: bool,
+    /// The offer by which it came from another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_id: Option<Uuid>,
 }
 
 /// The two spellings of an answer. The full form has an `outcome` or a `value`; any other JSON is a bare value.
@@ -166,6 +169,7 @@ struct Full {
     note: Option<String>,
     #[serde(default)]
     asks_back: bool,
+    offer_id: Option<Uuid>,
 }
 
 impl<'de> Deserialize<'de> for Spelling {
@@ -186,15 +190,16 @@ impl<'de> Deserialize<'de> for Spelling {
             question_hash: None,
             note: None,
             asks_back: false,
+            offer_id: None,
         }))
     }
 }
 
 impl From<Spelling> for Answer {
-    fn from(Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, asks_back }): Spelling) -> Self {
+    fn from(Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, asks_back, offer_id }): Spelling) -> Self {
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, through, at, question_hash, note, asks_back }
+        Self { outcome, value, by, channel, through, at, question_hash, note, asks_back, offer_id }
     }
 }
 
@@ -212,6 +217,7 @@ impl Answer {
             question_hash: None,
             note: None,
             asks_back: false,
+            offer_id: None,
         }
     }
 

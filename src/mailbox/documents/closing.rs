@@ -1,7 +1,9 @@
 //! The end of a round, or of an answer: the fields `closed` and `taken_back` of its document.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
+use crate::mailbox::documents::answer::Answer;
 use crate::time::{self, Time};
 
 /// How a round ended.
@@ -37,6 +39,9 @@ pub struct TakenBack {
     pub by: String,
     /// Who had given it, and through what.
     pub answer: String,
+    /// The offer by which it had come from another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_id: Option<Uuid>,
     /// The answers to the same question that were taken back before, the oldest first: at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<TakenBack>,
@@ -48,14 +53,14 @@ pub const MAX_BEFORE: usize = 20;
 impl TakenBack {
     /// An answer that is taken back now.
     #[must_use]
-    pub fn now(by: &str, answer: String, earlier: Option<Self>) -> Self {
+    pub fn now(by: &str, answer: &Answer, earlier: Option<Self>) -> Self {
         let mut before = Vec::new();
         if let Some(mut last) = earlier {
             before = std::mem::take(&mut last.before);
             before.push(last);
             before.drain(..before.len().saturating_sub(MAX_BEFORE));
         }
-        Self { at: time::now(), by: by.into(), answer, before }
+        Self { at: time::now(), by: by.into(), answer: answer.said_by(), offer_id: answer.offer_id, before }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`range`] | its field `range`: which numbers answer it |
 //! | [`answer`] | its field `answer` |
 //! | [`through`] | its field `through`: through what it came |
+//! | [`offer`] | an answer from another machine, and what became of it |
 //! | [`closing`] | its field `closed` |
 //! | [`until`] | its field `until`: an event that answers it |
 //! | [`asked_in`] | its field `asked_in`: the run that it was asked in, with the proof |
@@ -33,6 +34,7 @@ pub mod checkpoint;
 pub mod closing;
 pub mod dotted_path;
 pub mod match_option;
+pub mod offer;
 pub mod options;
 pub mod question;
 pub mod range;

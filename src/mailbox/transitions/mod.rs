@@ -8,6 +8,7 @@
 //! | [`post`] | a new question → `pending/` |
 //! | [`intake`] | a file that another program put into `pending/` is checked and registered |
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
+//! | [`offered`] | the same, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
 //! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
 //! | [`expire`] | what happens when nobody answers in time |
@@ -25,6 +26,7 @@ pub mod close;
 pub mod expire;
 pub mod intake;
 pub mod late_answer;
+pub mod offered;
 pub mod post;
 pub mod retire;
 pub mod settle;

@@ -60,7 +60,7 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
         // The person who takes it back is there: nothing may decide before this person does.
         document.typed.on_expiry = Some(OnExpiry::Keep);
     }
-    document.typed.taken_back = Some(TakenBack::now(by, answer.said_by(), document.typed.taken_back.take()));
+    document.typed.taken_back = Some(TakenBack::now(by, &answer, document.typed.taken_back.take()));
     document.update()?;
     disk::replace(&mailbox.document(Folder::Answered, workflow), &document.to_file_within(MAX_QUESTION)?)?;
     let warning = complete(mailbox, &document.typed, &round);

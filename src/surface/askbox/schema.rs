@@ -15,6 +15,7 @@ use crate::error::{IoContext, Result};
 use crate::mailbox::audit::Entry;
 use crate::mailbox::documents::awaited::Await;
 use crate::mailbox::documents::checkpoint::Checkpoint;
+use crate::mailbox::documents::offer::{Offer, Verdict};
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
 use crate::run::attempt::record::Run;
@@ -31,6 +32,8 @@ pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("question", of::<Question>()),
         ("answer", of::<Answer>()),
+        ("offer", of::<Offer>()),
+        ("verdict", of::<Verdict>()),
         ("checkpoint", of::<Checkpoint>()),
         ("workflow", of::<Workflow>()),
         ("await", of::<Await>()),

@@ -52,6 +52,7 @@ pub(crate) fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Load
     for config::Key { path: key, .. } in config::keys() {
         let keys: Vec<String> = match key.split_once(".*.") {
             Some(("target", rest)) => config.target.keys().map(|name| format!("target.{name}.{rest}")).collect(),
+            Some(("peers", rest)) => config.peers.keys().map(|name| format!("peers.{name}.{rest}")).collect(),
             Some((_, rest)) => names.iter().map(|name| format!("runner.{name}.{rest}")).collect(),
             None => vec![(*key).to_owned()],
         };

@@ -1,0 +1,150 @@
+//! An offer, which is an answer from another machine, becomes the answer of its round, or is refused with the reason.
+//!
+//! The commit point is that of [`accept`]. The answer keeps the offer's id, so an offer that comes again, because its sender never
+//! heard what became of it, finds its own answer and gets the same verdict. That an answer was taken back is kept with the id too:
+//! an offer that comes again never decides what a person has taken back.
+
+use crate::error::{Error, Result};
+use crate::id::RoundId;
+use crate::mailbox::answerer::Answerer;
+use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::check_answer;
+use crate::mailbox::documents::closing::TakenBack;
+use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::documents::through::Through;
+use crate::mailbox::layout::Mailbox;
+use crate::mailbox::transitions::accept;
+use crate::mailbox::{read_question, round};
+use crate::time;
+
+/// Applies an offer to the mailbox of the machine that has the question.
+///
+/// # Errors
+/// Where nothing was decided, and the offer may come again: the mailbox cannot be read or written, or an earlier answer of the
+/// workflow still waits for its run.
+pub fn apply(mailbox: &Mailbox, offer: &Offer) -> Result<Verdict> {
+    if let Err(e) = offer.check() {
+        return Ok(verdict(offer, Decided::Invalid, &e));
+    }
+    let round = offer.round();
+    if let Some(known) = known(mailbox, offer, &round) {
+        return Ok(known);
+    }
+    let through = offer.answer.through.clone().unwrap_or(Through::File);
+    let person = match Answerer::person(&offer.answer.by, &offer.answer.channel, through.clone()) {
+        Ok(person) if offer.own_words => person.in_own_words(),
+        Ok(person) => person,
+        Err(e) => return Ok(verdict(offer, Decided::Invalid, &e)),
+    };
+    // The clock of the machine that decides counts.
+    let answer = Answer { at: Some(time::now()), through: Some(through), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
+    let mut refused = None;
+    let result = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &person, |question| {
+        refused = refusal(question, offer, &answer, &person)?;
+        if refused.is_some() { Err(changed(&round)) } else { Ok(answer.clone()) }
+    });
+    match (refused, result) {
+        (Some(refused), _) => Ok(refused),
+        (None, Ok(Some(accepted))) => Ok(Verdict { warning: accepted.warning, ..accepted_as(offer, &accepted.answer) }),
+        // Nothing is pending, or another round is: the offer came too late. What the same offer has done meanwhile counts.
+        (None, Ok(None)) => match (known(mailbox, offer, &round), over(mailbox, offer, &round)) {
+            (Some(verdict), _) | (None, Some(verdict)) => Ok(verdict),
+            (None, None) => too_late(mailbox, offer, &round, answer, &person),
+        },
+        (None, Err(e @ Error::Conflict { .. })) => match known(mailbox, offer, &round).or_else(|| over(mailbox, offer, &round)) {
+            Some(verdict) => Ok(verdict),
+            None if is_pending(mailbox, &round) => Err(e),
+            None => Ok(verdict(offer, Decided::Changed, &e)),
+        },
+        (None, Err(e)) => Err(e),
+    }
+}
+
+/// The verdict of an offer that came before.
+fn known(mailbox: &Mailbox, offer: &Offer, round: &RoundId) -> Option<Verdict> {
+    documents(mailbox, round).into_iter().find_map(|question| known_in(&question, offer))
+}
+
+fn known_in(question: &Question, offer: &Offer) -> Option<Verdict> {
+    if let Some(answer) = question.answer.as_ref().filter(|answer| answer.offer_id == Some(offer.offer_id)) {
+        return Some(accepted_as(offer, answer));
+    }
+    if question.late_answers.iter().any(|late| late.offer_id == Some(offer.offer_id)) {
+        return Some(closed(question, offer, "; your answer is kept with it and nothing is run"));
+    }
+    let is_ours = |back: &&TakenBack| back.offer_id == Some(offer.offer_id);
+    let back = question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])).find(is_ours)?;
+    let said = format!("your answer was taken back by {}", crate::text::excerpt(&back.by, 60));
+    Some(verdict(offer, Decided::Lost, &Error::conflict(said, "look at the question again, and answer it anew")))
+}
+
+/// The verdict where the round is over: who won, or how it ended. `None` if a late answer can still be kept with it.
+fn over(mailbox: &Mailbox, offer: &Offer, round: &RoundId) -> Option<Verdict> {
+    let question = documents(mailbox, round).into_iter().find(|question| question.answer.is_some())?;
+    let first = question.answer.as_ref().filter(|answer| answer.is_a_persons())?;
+    let message = format!("the question of {} was already {}", round.workflow, first.who());
+    Some(verdict(offer, Decided::Lost, &Error::conflict(message, format!("see it with: ask-answer show {}", round.workflow))))
+}
+
+/// No person answered before the round ended. The answer is kept with it, and shown.
+fn too_late(mailbox: &Mailbox, offer: &Offer, round: &RoundId, answer: Answer, person: &Answerer) -> Result<Verdict> {
+    match accept::answer(mailbox, &round.workflow, Some(round.question), answer.clone(), person) {
+        // It was taken back, or brought back, just now.
+        Ok(accepted) => Ok(accepted_as(offer, &accepted.answer)),
+        Err(e @ (Error::Conflict { .. } | Error::NotFound { .. })) => Ok(match over(mailbox, offer, round) {
+            Some(verdict) => verdict,
+            None => verdict(offer, Decided::Closed, &e),
+        }),
+        Err(e) => Err(e),
+    }
+}
+
+/// Why the question that waits now does not take the answer.
+fn refusal(question: &Question, offer: &Offer, answer: &Answer, person: &Answerer) -> Result<Option<Verdict>> {
+    if let Some(known) = known_in(question, offer) {
+        return Ok(Some(known));
+    }
+    if question.hash()? != offer.question_hash {
+        return Ok(Some(verdict(offer, Decided::Changed, &changed(&offer.round()))));
+    }
+    Ok(check_answer::check(question, answer.clone(), person.given()).err().map(|e| verdict(offer, Decided::Invalid, &e)))
+}
+
+fn changed(round: &RoundId) -> Error {
+    Error::conflict(
+        format!("the question of {} is not the one that was shown to you", round.workflow),
+        format!("see it with: ask-answer show {}", round.workflow),
+    )
+}
+
+fn is_pending(mailbox: &Mailbox, round: &RoundId) -> bool {
+    let pending = read_question::pending(mailbox, &round.workflow);
+    pending.is_ok_and(|document| round::of_pending(mailbox, &document.typed).is_ok_and(|now| now == *round))
+}
+
+/// The documents of a round, in the order in which it moves: one that moves meanwhile is found at least once.
+fn documents(mailbox: &Mailbox, round: &RoundId) -> Vec<Question> {
+    let pending = read_question::pending(mailbox, &round.workflow).ok();
+    let pending = pending.filter(|d| round::of_pending(mailbox, &d.typed).is_ok_and(|id| id == *round));
+    let answered = read_question::answered(mailbox, &round.workflow).ok();
+    let answered = answered.filter(|d| round::round_of(mailbox, &d.typed).is_ok_and(|id| id == *round));
+    let later = round::claimed_or_closed(mailbox, round);
+    pending.into_iter().chain(answered).chain(later).map(|document| document.typed).collect()
+}
+
+fn accepted_as(offer: &Offer, answer: &Answer) -> Verdict {
+    Verdict { offer_id: offer.offer_id, decided: Decided::Accepted, said: answer.word().into(), hint: None, warning: None }
+}
+
+fn closed(question: &Question, offer: &Offer, kept: &str) -> Verdict {
+    let ended = question.closed.as_ref().map_or("over", |closing| closing.state.word());
+    let message = format!("the question of {} was {ended} before you answered{kept}", question.workflow_id);
+    verdict(offer, Decided::Closed, &Error::conflict(message, format!("see it with: ask-answer show {}", question.workflow_id)))
+}
+
+fn verdict(offer: &Offer, decided: Decided, why: &Error) -> Verdict {
+    let said = why.to_string();
+    let said = said.strip_prefix("-: ").unwrap_or(&said).to_owned();
+    Verdict { offer_id: offer.offer_id, decided, said, hint: Some(why.hint()), warning: None }
+}

@@ -1,0 +1,106 @@
+//! What was known last of each machine, on disk: `$XDG_STATE_HOME/askbox/peers/HOST.json`, private. A surface that starts shows it until the
+//! machine is heard. It is no queue: nothing in it is ever sent.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::address::HostName;
+use crate::disk;
+use crate::error::Result;
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::layout;
+use crate::peers::known::HostView;
+use crate::peers::remote_question::RemoteQuestion;
+use crate::time::Time;
+
+/// The largest cache of one machine, in bytes.
+const MAX_CACHE: usize = 16 << 20;
+
+/// What is written.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Cached {
+    /// The peer that leads to the machine: see [`Peer::name`](crate::peers::Peer::name).
+    pub(super) peer: String,
+    pub(super) host: HostName,
+    pub(super) as_of: Option<Time>,
+    pub(super) version: Option<String>,
+    pub(super) left_out: usize,
+    questions: Vec<Entry>,
+}
+
+/// A question: with its round and document, or with the reason why it cannot be read.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    workflow_id: WorkflowId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_id: Option<QuestionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Cached {
+    /// The questions, checked anew: the file may have been changed.
+    pub(super) fn questions(&self) -> impl Iterator<Item = RemoteQuestion> + '_ {
+        self.questions.iter().map(|entry| match (&entry.document, entry.question_id) {
+            (Some(document), Some(id)) => RemoteQuestion::read(self.host.clone(), entry.workflow_id.clone(), id, document.get().as_bytes()),
+            _ => RemoteQuestion::unreadable(self.host.clone(), entry.workflow_id.clone(), entry.error.clone().unwrap_or_default()),
+        })
+    }
+}
+
+/// The folder of private files about other machines, made where it is missing.
+///
+/// # Errors
+/// If there is no home folder, or the folder cannot be made or is not safe.
+pub fn folder() -> Result<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    let folder = match state {
+        Some(state) => state,
+        None => layout::home()?.join(".local/state"),
+    }
+    .join("askbox/peers");
+    disk::create_folder(&folder)?;
+    disk::check_folder(&folder)?;
+    Ok(folder)
+}
+
+/// The caches of all machines. What cannot be read is left out.
+pub(super) fn all(folder: &Path) -> Vec<Cached> {
+    let entries = disk::entries(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.name.to_str()?.strip_suffix(".json")?.parse::<HostName>().ok());
+    let read = names.filter_map(|host| {
+        let bytes = disk::read(&folder.join(format!("{host}.json")), MAX_CACHE as u64).ok()?;
+        serde_json::from_slice::<Cached>(&bytes).ok().filter(|cached| cached.host == host)
+    });
+    read.collect()
+}
+
+/// Keeps what is known of a machine. What does not fit is counted.
+pub(super) fn keep(folder: &Path, peer: &str, view: &HostView) -> Result<()> {
+    let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0, view.left_out);
+    for question in &view.questions {
+        let mut entry = Entry { workflow_id: question.workflow.clone(), question_id: None, document: None, error: None };
+        match &question.asked {
+            Ok(asked) => {
+                let json = String::from_utf8_lossy(&asked.document.to_bytes()).into_owned();
+                (entry.question_id, entry.document) = (Some(asked.question), RawValue::from_string(json).ok());
+            }
+            Err(why) => entry.error = Some(why.excerpt(300)),
+        }
+        let size = question.bytes + 512;
+        if bytes + size > MAX_CACHE / 2 {
+            left_out += 1;
+            continue;
+        }
+        bytes += size;
+        questions.push(entry);
+    }
+    let cached =
+        Cached { peer: peer.to_owned(), host: view.host.clone(), as_of: view.as_of, version: view.version.clone(), left_out, questions };
+    disk::replace_unsynced(&folder.join(format!("{}.json", view.host)), &crate::document::to_json(&cached)?, SystemTime::now())
+}

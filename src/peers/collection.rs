@@ -1,0 +1,438 @@
+//! All peers: one thread for each keeps its connection, and what they report is looked at without waiting for any of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use crate::address::HostName;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
+use crate::peers::cache;
+use crate::peers::known::{Fate, HostView, Known, Reach};
+use crate::peers::offers::{Offers, Progress};
+use crate::peers::peer::{Change, Peer, Stop, StopsOnDrop};
+use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::ssh;
+use crate::thread;
+use crate::time;
+
+/// The pauses between two attempts to reach a peer: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A connection that lasted this long begins the pauses anew.
+const LASTED: Duration = Duration::from_secs(10);
+/// The shortest time between two writings of a cache.
+const CACHE_EVERY: Duration = Duration::from_secs(5);
+/// How long an offer is tried.
+const OFFERED_WITHIN: Duration = Duration::from_secs(30);
+/// How long the end waits for the threads, so that their last cache is written and their children are gone.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// All peers. Dropping it ends their connections.
+#[derive(Debug)]
+pub struct Peers {
+    shared: Arc<Shared>,
+    stop: Option<StopsOnDrop>,
+}
+
+struct Shared {
+    peers: Vec<Box<dyn Peer>>,
+    /// Where the caches lie.
+    folder: Option<PathBuf>,
+    state: Mutex<State>,
+    changed: Condvar,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.state.fmt(f)
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    hosts: BTreeMap<HostName, Known>,
+    offers: Offers,
+    /// The threads at work.
+    at_work: usize,
+    /// Counts the changes.
+    revision: u64,
+}
+
+impl Peers {
+    /// The peers of the configuration: see [`open`](Self::open).
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn of_configuration(config: &Config, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
+        let is_wanted = config.peers.values().any(|peer| !peer.ssh.is_empty());
+        // Without the folder, what was known last is not shown, and each command connects anew.
+        let folder = is_wanted.then(|| cache::folder().ok()).flatten();
+        let peers = ssh::configured(&config.peers, folder.as_deref());
+        Self::open(peers, folder, wake)
+    }
+
+    /// Connects to all peers, each in a thread of its own, and shows what was known last (in `folder`) until they are heard. `wake` is
+    /// called, from any thread, after each change.
+    ///
+    /// # Errors
+    /// If the system refuses a thread or a descriptor.
+    pub fn open(peers: Vec<Box<dyn Peer>>, folder: Option<PathBuf>, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
+        let (stop, stops) = Stop::new()?;
+        let mut state = State::default();
+        for (n, peer) in peers.iter().enumerate() {
+            for host in peer.hosts() {
+                state.hosts.entry(host).or_insert_with(|| Known::new(n));
+            }
+        }
+        folder.iter().for_each(|folder| recall(&peers, folder, &mut state));
+        let shared = Arc::new(Shared { peers, folder, state: Mutex::new(state), changed: Condvar::new(), wake: Box::new(wake) });
+        for n in 0..shared.peers.len() {
+            shared.lock().at_work += 1;
+            let (theirs, stop) = (Arc::clone(&shared), stop.clone());
+            let started = thread::start(move || {
+                keep_connected(&theirs, n, &stop);
+                theirs.change(|state| state.at_work -= 1);
+            });
+            if let Err(e) = started {
+                shared.lock().at_work -= 1;
+                return Err(e);
+            }
+        }
+        Ok(Self { shared, stop: Some(stops) })
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shared.peers.is_empty()
+    }
+
+    /// Every machine, by name, with what is known of it now.
+    #[must_use]
+    pub fn view(&self) -> Vec<HostView> {
+        self.shared.lock().hosts.iter().map(|(host, known)| known.view(host)).collect()
+    }
+
+    /// Counts the changes: what was seen at one number is the same as long as the number is.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.shared.lock().revision
+    }
+
+    /// The question that waits for a workflow of a machine, as far as it is known.
+    #[must_use]
+    pub fn question(&self, host: &HostName, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.shared.lock().hosts.get(host)?.question(workflow)
+    }
+
+    /// What became of a question that waited on a machine, if its end was heard.
+    #[must_use]
+    pub fn fate(&self, host: &HostName, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
+        self.shared.lock().hosts.get(host)?.fate(workflow, round)
+    }
+
+    /// Waits until every machine was either heard or found unreachable, at most for `limit`.
+    pub fn settle(&self, limit: Duration) {
+        self.wait_until(limit, |state| state.hosts.values().all(|known| known.reach != Reach::Connecting).then_some(()));
+    }
+
+    /// Offers an answer to a machine, in a thread of its own. [`progress`](Self::progress) says what became of it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if no peer leads to the machine; if the system refuses a thread.
+    pub fn offer(&self, host: &HostName, offer: Offer) -> Result<()> {
+        let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
+        let peer = peer.ok_or_else(|| no_peer(host))?;
+        let (shared, host, id) = (Arc::clone(&self.shared), host.clone(), offer.offer_id);
+        self.shared.lock().offers.set(id, Progress::UnderWay);
+        let started = thread::start(move || {
+            let progress = Progress::of(shared.peers[peer].offer(&host, &offer, OFFERED_WITHIN));
+            shared.change(|state| {
+                take_away(state, &host, &offer, &progress);
+                state.offers.set(id, progress);
+            });
+        });
+        started.map(drop)
+    }
+
+    /// What is known of an offer of this process.
+    #[must_use]
+    pub fn progress(&self, offer: Uuid) -> Option<Progress> {
+        self.shared.lock().offers.get(offer)
+    }
+
+    /// [`progress`](Self::progress), once it changes no more, or after `limit`.
+    #[must_use]
+    pub fn outcome(&self, offer: Uuid, limit: Duration) -> Progress {
+        let decided = |state: &State| state.offers.get(offer).filter(|progress| !progress.is_open());
+        self.wait_until(limit, decided).or_else(|| self.progress(offer)).unwrap_or(Progress::UnderWay)
+    }
+
+    fn wait_until<T>(&self, limit: Duration, found: impl Fn(&State) -> Option<T>) -> Option<T> {
+        let end = Instant::now() + limit;
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(found) = found(&state) {
+                return Some(found);
+            }
+            let left = end.checked_duration_since(Instant::now())?;
+            state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        self.wait_until(ENDS_WITHIN, |state| (state.at_work == 0).then_some(()));
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state);
+        state.revision += 1;
+        drop(state);
+        self.changed.notify_all();
+        (self.wake)();
+        result
+    }
+}
+
+/// The error for the name of a machine that no peer leads to.
+#[must_use]
+pub fn no_peer(host: &HostName) -> Error {
+    Error::not_found(
+        format!("no machine `{host}` is configured"),
+        format!("write [peers.{host}] with ssh = \"HOST\" into the configuration, or see the machines with: askbox doctor"),
+    )
+}
+
+/// Shows what was known when the last process looked.
+fn recall(peers: &[Box<dyn Peer>], folder: &Path, state: &mut State) {
+    for cached in cache::all(folder) {
+        let Some(n) = peers.iter().position(|peer| peer.name() == cached.peer) else { continue };
+        let hosts = peers[n].hosts();
+        if !hosts.is_empty() && !hosts.contains(&cached.host) {
+            continue;
+        }
+        let known = state.hosts.entry(cached.host.clone()).or_insert_with(|| Known::new(n));
+        if known.peer == n {
+            known.recall(cached.as_of, cached.version.as_deref(), cached.left_out, cached.questions());
+        }
+    }
+}
+
+/// Connects again and again, with growing pauses, until the work is to end.
+fn keep_connected(shared: &Shared, n: usize, stop: &Stop) {
+    let peer = &shared.peers[n];
+    let mut pause = FIRST_PAUSE;
+    let kept = Mutex::new(Instant::now().checked_sub(CACHE_EVERY));
+    while !stop.is_set() {
+        let begun = Instant::now();
+        let report = |change: Change| {
+            let is_listed = matches!(change, Change::Listed { .. });
+            shared.change(|state| take(state, n, change));
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if is_listed || kept.is_none_or(|at| at.elapsed() >= CACHE_EVERY) {
+                *kept = Some(Instant::now());
+                keep(shared, n);
+            }
+        };
+        let problem = peer.watch(&report, stop);
+        if begun.elapsed() >= LASTED {
+            pause = FIRST_PAUSE;
+        }
+        if problem.lasts {
+            pause = LONGEST_PAUSE;
+        }
+        if stop.is_set() {
+            break;
+        }
+        shared.change(|state| {
+            let of_peer = state.hosts.values_mut().filter(|known| known.peer == n);
+            of_peer.for_each(|known| known.unreachable(problem.clone(), time::now()));
+        });
+        keep(shared, n);
+        // Not all machines at once after a cut, nor all surfaces of one machine.
+        let share = f64::from(u32::from_be_bytes(*Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 4]))) / f64::from(u32::MAX);
+        if stop.wait(pause.mul_f64(0.75 + share / 2.0)) {
+            break;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    keep(shared, n);
+}
+
+/// Writes the caches of a peer's machines. One that cannot be written costs the age that is shown next time, nothing else.
+fn keep(shared: &Shared, n: usize) {
+    let Some(folder) = &shared.folder else { return };
+    let heard = |known: &&Known| known.peer == n && known.as_of.is_some();
+    let views: Vec<_> = {
+        let state = shared.lock();
+        state.hosts.iter().filter(|(_, known)| heard(known)).map(|(host, known)| known.view(host)).collect()
+    };
+    for view in views {
+        let _ = cache::keep(folder, shared.peers[n].name(), &view);
+    }
+}
+
+/// Takes what a peer reports into the state. What it reports about another peer's machine is left out.
+fn take(state: &mut State, n: usize, change: Change) {
+    match change {
+        Change::Begins { host, version } => of(state, n, host, |known| known.begin(&version)),
+        Change::Listed { host } => of(state, n, host, Known::listed),
+        Change::Heard { host, at } => of(state, n, host, |known| known.as_of = Some(at)),
+        Change::Question(question) => of(state, n, question.host.clone(), |known| known.add(*question)),
+        Change::Gone { host, workflow, question, fate, offer } => {
+            // The machine says in its list what the reply to the offer would have said.
+            let is_open = |id: &Uuid| matches!(state.offers.get(*id), Some(Progress::Unconfirmed(_) | Progress::UnderWay));
+            if let Some(offer_id) = offer.filter(is_open) {
+                let verdict = Verdict { offer_id, decided: Decided::Accepted, said: "answered".into(), hint: None, warning: None };
+                state.offers.set(offer_id, Progress::Decided(verdict));
+            }
+            of(state, n, host, |known| known.gone(&workflow, question, Fate { said: fate, offer }));
+        }
+        Change::Decided(verdict) => state.offers.set(verdict.offer_id, Progress::Decided(verdict)),
+    }
+}
+
+fn of(state: &mut State, n: usize, host: HostName, apply: impl FnOnce(&mut Known)) {
+    let known = state.hosts.entry(host).or_insert_with(|| Known::new(n));
+    if known.peer == n {
+        known.as_of = Some(time::now());
+        apply(known);
+    }
+}
+
+/// A question that its machine has decided about waits here no longer, even before the machine says so in its list.
+fn take_away(state: &mut State, host: &HostName, offer: &Offer, progress: &Progress) {
+    let Progress::Decided(verdict) = progress else { return };
+    if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed)
+        && let Some(known) = state.hosts.get_mut(host)
+    {
+        let is_ours = verdict.decided == Decided::Accepted;
+        let fate = Fate { said: verdict.said.clone().into(), offer: is_ours.then_some(offer.offer_id) };
+        known.gone(&offer.workflow_id, Some(offer.question_id), fate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::RoundId;
+    use crate::mailbox::Answer;
+    use crate::mailbox::documents::answer::AnswerValue;
+    use crate::peers::peer::{NotOffered, Offered, Problem};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A machine that a test plays: it reports what comes through the channel, and its connection ends with the channel's `None`.
+    struct Played {
+        host: HostName,
+        changes: Mutex<Receiver<Option<Change>>>,
+        offered: Result<Offered, NotOffered>,
+    }
+
+    impl Peer for Played {
+        fn name(&self) -> &str {
+            self.host.as_str()
+        }
+
+        fn hosts(&self) -> Vec<HostName> {
+            vec![self.host.clone()]
+        }
+
+        fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
+            let changes = self.changes.lock().unwrap();
+            while !stop.is_set() {
+                match changes.recv_timeout(Duration::from_millis(20)) {
+                    Ok(Some(change)) => report(change),
+                    Ok(None) => return Problem::passing("cut off", "wait"),
+                    Err(_) => {}
+                }
+            }
+            Problem::passing("stopped", "")
+        }
+
+        fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> Result<Offered, NotOffered> {
+            self.offered.clone()
+        }
+    }
+
+    fn played(host: &str, offered: Result<Offered, NotOffered>) -> (Box<dyn Peer>, Sender<Option<Change>>) {
+        let (sender, changes) = channel();
+        (Box::new(Played { host: host.parse().unwrap(), changes: Mutex::new(changes), offered }), sender)
+    }
+
+    fn cut() -> Result<Offered, NotOffered> {
+        Err(NotOffered { problem: Problem::passing("cut off", "wait"), may_have_arrived: true })
+    }
+
+    fn question(host: &HostName, id: QuestionId) -> Change {
+        let text = r#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"}}"#;
+        Change::Question(Box::new(RemoteQuestion::read(host.clone(), "w".parse().unwrap(), id, text.as_bytes())))
+    }
+
+    fn list(changes: &Sender<Option<Change>>, host: &HostName, id: QuestionId) {
+        for change in
+            [Change::Begins { host: host.clone(), version: "1".into() }, question(host, id), Change::Listed { host: host.clone() }]
+        {
+            changes.send(Some(change)).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_reached_stays_to_be_seen_also_by_the_next_process_and_holds_up_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
+        let kept = Some(folder.path().to_path_buf());
+        {
+            let ((build, changes), (slow, _silent)) = (played("build", cut()), played("slow", cut()));
+            let peers = Peers::open(vec![build, slow], kept.clone(), || {}).unwrap();
+            list(&changes, &host, id);
+            peers.wait_until(Duration::from_secs(20), |state| (state.hosts[&host].reach == Reach::Reachable).then_some(())).unwrap();
+            let views = peers.view();
+            assert_eq!((views[0].questions.len(), views[1].reach.clone()), (1, Reach::Connecting), "the slow one holds up nothing");
+            changes.send(None).unwrap();
+            let lost = |state: &State| matches!(state.hosts[&host].reach, Reach::Unreachable { .. }).then_some(());
+            peers.wait_until(Duration::from_secs(20), lost).unwrap();
+            assert!(peers.question(&host, &"w".parse().unwrap()).is_some());
+        }
+        let (build, _changes) = played("build", cut());
+        let peers = Peers::open(vec![build], kept, || {}).unwrap();
+        let view = peers.view().remove(0);
+        assert!(view.is_stale() && view.as_of.is_some() && view.questions[0].round().unwrap().question == id, "{view:?}");
+    }
+
+    #[test]
+    fn an_offer_whose_reply_was_lost_is_found_in_the_list_and_nobody_is_told_before() {
+        let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
+        let (build, changes) = played("build", cut());
+        let peers = Peers::open(vec![build], None, || {}).unwrap();
+        list(&changes, &host, id);
+        let answer = Answer::value(AnswerValue::Text("a".into()), "ann", "inbox");
+        let round = RoundId { workflow: "w".parse().unwrap(), question: id };
+        let offer = Offer::new(&round, Uuid::nil(), answer, true);
+        peers.offer(&host, offer.clone()).unwrap();
+        assert!(matches!(peers.outcome(offer.offer_id, Duration::from_secs(20)), Progress::Unconfirmed(_)));
+        let gone =
+            |offer| Change::Gone { host: host.clone(), workflow: "w".parse().unwrap(), question: Some(id), fate: "answered".into(), offer };
+        changes.send(Some(gone(Some(offer.offer_id)))).unwrap();
+        let accepted = |state: &State| matches!(state.offers.get(offer.offer_id), Some(Progress::Decided(_))).then_some(());
+        peers.wait_until(Duration::from_secs(20), accepted).unwrap();
+        assert_eq!(peers.fate(&host, &round.workflow, id).unwrap().offer, Some(offer.offer_id));
+        assert!(peers.question(&host, &round.workflow).is_none());
+    }
+}

@@ -1,0 +1,244 @@
+//! What is known of one machine: its questions, how it is reached, and how old this is. All of it is bounded.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::address::HostName;
+use crate::id::{QuestionId, WorkflowId};
+use crate::peers::peer::Problem;
+use crate::peers::remote_question::RemoteQuestion;
+use crate::time::Time;
+use crate::untrusted::Untrusted;
+
+/// The most questions of one machine that are kept; the rest is counted.
+pub const MAX_QUESTIONS: usize = 10_000;
+
+/// The most bytes of one machine's questions that are kept.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// How many ends of questions are remembered, to tell who won.
+const FATES: usize = 256;
+
+/// How a machine is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// It was not reached yet; the first attempt is under way.
+    Connecting,
+    /// Its list is complete and follows its changes.
+    Reachable,
+    /// It cannot be reached, and is tried again.
+    Unreachable {
+        /// Since when.
+        since: Time,
+        /// Why.
+        problem: Problem,
+    },
+}
+
+/// One machine as a surface sees it.
+#[derive(Debug, Clone)]
+pub struct HostView {
+    /// The machine.
+    pub host: HostName,
+    /// How it is reached.
+    pub reach: Reach,
+    /// When it was last heard, by this machine's clock: the age of the questions.
+    pub as_of: Option<Time>,
+    /// The version of its askbox.
+    pub version: Option<String>,
+    /// Its questions, by their workflows.
+    pub questions: Vec<Arc<RemoteQuestion>>,
+    /// How many more it has than are kept here.
+    pub left_out: usize,
+}
+
+impl HostView {
+    /// Whether what is shown may be old.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.reach != Reach::Reachable
+    }
+}
+
+/// What became of a question that waits no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// In its machine's words.
+    pub said: Untrusted,
+    /// The offer that was accepted.
+    pub offer: Option<Uuid>,
+}
+
+/// The state of one machine.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The peer that leads to it.
+    pub(super) peer: usize,
+    pub(super) reach: Reach,
+    pub(super) as_of: Option<Time>,
+    pub(super) version: Option<String>,
+    questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    bytes: usize,
+    left_out: usize,
+    /// The list that is being reported: it replaces the other when it is complete.
+    coming: Option<Box<Coming>>,
+    fates: VecDeque<(WorkflowId, QuestionId, Fate)>,
+}
+
+#[derive(Debug, Default)]
+struct Coming {
+    questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    bytes: usize,
+    left_out: usize,
+}
+
+impl Known {
+    pub(super) fn new(peer: usize) -> Self {
+        Self {
+            peer,
+            reach: Reach::Connecting,
+            as_of: None,
+            version: None,
+            questions: BTreeMap::new(),
+            bytes: 0,
+            left_out: 0,
+            coming: None,
+            fates: VecDeque::new(),
+        }
+    }
+
+    /// Takes what was known when another process looked last.
+    pub(super) fn recall(
+        &mut self,
+        as_of: Option<Time>,
+        version: Option<&str>,
+        left_out: usize,
+        questions: impl Iterator<Item = RemoteQuestion>,
+    ) {
+        (self.as_of, self.left_out) = (as_of, left_out);
+        self.version = version.map(|version| crate::text::excerpt(version, 40));
+        questions.for_each(|question| self.add(question));
+    }
+
+    pub(super) fn begin(&mut self, version: &str) {
+        self.version = Some(crate::text::excerpt(version, 40));
+        self.coming = Some(Box::default());
+    }
+
+    pub(super) fn listed(&mut self) {
+        if let Some(coming) = self.coming.take() {
+            (self.questions, self.bytes, self.left_out) = (coming.questions, coming.bytes, coming.left_out);
+        }
+        self.reach = Reach::Reachable;
+    }
+
+    pub(super) fn add(&mut self, question: RemoteQuestion) {
+        let (questions, bytes, left_out) = match &mut self.coming {
+            Some(coming) => (&mut coming.questions, &mut coming.bytes, &mut coming.left_out),
+            None => (&mut self.questions, &mut self.bytes, &mut self.left_out),
+        };
+        if let Some(earlier) = questions.remove(&question.workflow) {
+            *bytes -= earlier.bytes;
+        }
+        if questions.len() >= MAX_QUESTIONS || *bytes + question.bytes > MAX_BYTES {
+            *left_out = left_out.saturating_add(1);
+            return;
+        }
+        *bytes += question.bytes;
+        questions.insert(question.workflow.clone(), Arc::new(question));
+    }
+
+    /// A question is over. With a round, a newer question of the workflow stays.
+    pub(super) fn gone(&mut self, workflow: &WorkflowId, round: Option<QuestionId>, fate: Fate) {
+        let is_it = |question: &RemoteQuestion| round.is_none_or(|id| question.asked.as_ref().map_or(true, |asked| asked.question == id));
+        let of_coming = self.coming.iter_mut().map(|coming| (&mut coming.questions, &mut coming.bytes));
+        let mut was_there = false;
+        for (questions, bytes) in of_coming.chain([(&mut self.questions, &mut self.bytes)]) {
+            if questions.get(workflow).is_some_and(|question| is_it(question)) {
+                *bytes -= questions.remove(workflow).map_or(0, |question| question.bytes);
+                was_there = true;
+            }
+        }
+        if !was_there {
+            self.left_out = self.left_out.saturating_sub(1);
+        }
+        if let Some(id) = round {
+            self.fates.retain(|(_, known, _)| *known != id);
+            self.fates.push_back((workflow.clone(), id, fate));
+            self.fates.drain(..self.fates.len().saturating_sub(FATES));
+        }
+    }
+
+    pub(super) fn unreachable(&mut self, problem: Problem, now: Time) {
+        self.coming = None;
+        let since = if let Reach::Unreachable { since, .. } = &self.reach { *since } else { now };
+        self.reach = Reach::Unreachable { since, problem };
+    }
+
+    pub(super) fn question(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.questions.get(workflow).cloned()
+    }
+
+    pub(super) fn fate(&self, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
+        self.fates.iter().find(|(w, q, _)| w == workflow && *q == round).map(|(_, _, fate)| fate.clone())
+    }
+
+    pub(super) fn view(&self, host: &HostName) -> HostView {
+        HostView {
+            host: host.clone(),
+            reach: self.reach.clone(),
+            as_of: self.as_of,
+            version: self.version.clone(),
+            questions: self.questions.values().cloned().collect(),
+            left_out: self.left_out,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(workflow: &str, bytes: usize) -> RemoteQuestion {
+        RemoteQuestion { bytes, ..RemoteQuestion::unreadable("build".parse().unwrap(), workflow.parse().unwrap(), "x".into()) }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_off_replaces_nothing() {
+        let mut known = Known::new(0);
+        known.begin("1");
+        known.add(question("a", 1));
+        known.listed();
+        known.begin("1");
+        known.add(question("b", 1));
+        assert!(known.question(&"a".parse().unwrap()).is_some(), "what is known stays until the new list is complete");
+        known.unreachable(Problem::passing("cut", ""), crate::time::now());
+        assert!(known.question(&"a".parse().unwrap()).is_some() && known.question(&"b".parse().unwrap()).is_none());
+        known.begin("1");
+        known.add(question("b", 1));
+        known.listed();
+        assert!(known.question(&"a".parse().unwrap()).is_none() && known.question(&"b".parse().unwrap()).is_some());
+    }
+
+    #[test]
+    fn no_machine_fills_the_memory() {
+        let mut known = Known::new(0);
+        known.begin("1");
+        known.add(question("big", MAX_BYTES));
+        known.add(question("more", 1));
+        assert_eq!((known.bytes, known.coming.as_ref().map(|c| (c.questions.len(), c.left_out))), (0, Some((1, 1))));
+        known.begin("1");
+        for n in 0..=MAX_QUESTIONS {
+            known.add(question(&format!("w{n}"), 1));
+        }
+        known.listed();
+        let view = known.view(&"build".parse().unwrap());
+        assert_eq!((view.questions.len(), view.left_out), (MAX_QUESTIONS, 1));
+        for _ in 0..3 {
+            known.add(question("w1", 10));
+        }
+        assert_eq!(known.bytes, MAX_QUESTIONS + 9, "a question that changes is counted once");
+    }
+}

@@ -1,0 +1,233 @@
+//! A machine that is reached by ssh.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::address::HostName;
+use crate::config::PeerConfig;
+use crate::document;
+use crate::mailbox::documents::offer::{Offer, Verdict};
+use crate::peers::known;
+use crate::peers::lines::{self, ALIVE_EVERY, Line};
+use crate::peers::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
+use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::ssh::command::{Ask, command};
+use crate::peers::ssh::conversation::{Conversation, Next};
+use crate::text;
+use crate::time;
+
+/// How long a machine may take to say its first word.
+const GREETS_WITHIN: Duration = Duration::from_secs(20);
+/// How long a machine may be silent.
+const SILENT_FOR: Duration = Duration::from_secs(3 * ALIVE_EVERY);
+/// How long one attempt to offer may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How much the files of a shell there may print before the first word, in lines.
+const NOISE: usize = 200;
+/// How much a machine may tell until its list is complete.
+const TOLD_AT_FIRST: usize = 4 * known::MAX_BYTES;
+/// How much a machine may tell in a minute once its list is complete: it keeps a core of this machine busy otherwise.
+const TOLD_IN_A_MINUTE: usize = 64 << 20;
+
+/// A machine that is reached by ssh.
+#[derive(Debug)]
+pub struct SshPeer {
+    host: HostName,
+    config: PeerConfig,
+    /// Where the socket of the kept connection lies.
+    folder: Option<PathBuf>,
+}
+
+impl SshPeer {
+    /// The machine of this name.
+    #[must_use]
+    pub fn new(host: HostName, config: PeerConfig, folder: Option<PathBuf>) -> Self {
+        Self { host, config, folder }
+    }
+
+    /// Starts ssh and reads the first line. Returns the version there as well.
+    fn connect(&self, ask: Ask, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Problem> {
+        let started = Conversation::start(command(&self.host, &self.config, self.folder.as_deref(), ask));
+        let mut ssh = started.map_err(|e| {
+            let hint = "install the OpenSSH client, so that `ssh` is on the PATH";
+            Problem::lasting(format!("ssh cannot be run: {e}"), hint)
+        })?;
+        let end = Instant::now() + limit;
+        for _ in 0..NOISE {
+            match ssh.next(end.saturating_duration_since(Instant::now()), stop) {
+                Next::Line(line) => match Line::read(&line) {
+                    Some(Line::Hello { protocol, version, .. }) => {
+                        return lines::greeted(protocol, &version, self.host.as_str()).map(|version| (ssh, version));
+                    }
+                    // The shell's own files print something.
+                    _ => continue,
+                },
+                next => return Err(self.why(ssh, &next, false)),
+            }
+        }
+        Err(Problem::lasting(
+            format!("{} prints other text than that of ask-answer", self.host),
+            format!("see it with: ssh {} true; a shell's file such as .bashrc prints it", self.config.ssh),
+        ))
+    }
+
+    /// Why a conversation ended, for people.
+    fn why(&self, ssh: Conversation, next: &Next, was_greeted: bool) -> Problem {
+        let (host, by_hand) = (&self.host, text::shell_quote(&self.config.ssh));
+        match next {
+            Next::Silence => Problem::passing(format!("{host} is silent"), format!("look at it with: ssh {by_hand}")),
+            Next::TooLong => Problem::lasting(format!("{host} sends a line that is too long"), "update askbox there"),
+            Next::Stopped | Next::Line(_) => Problem::passing("this program ends", ""),
+            Next::End => {
+                let (status, said) = ssh.ended();
+                let because = |or: &str| if said.is_empty() { format!("{host}: {or}") } else { format!("{host}: {said}") };
+                match status {
+                    Some(255) | None if said.contains("Host key verification failed") => {
+                        Problem::lasting(because(""), format!("compare its key once by hand: ssh {by_hand}"))
+                    }
+                    Some(255) | None if said.contains("Permission denied") => {
+                        let hint = format!("a key or an agent must let you in without a question: ssh -o BatchMode=yes {by_hand} true");
+                        Problem::lasting(because(""), hint)
+                    }
+                    Some(127) => Problem::lasting(
+                        format!("ask-answer is not found on {host}"),
+                        format!("install askbox there, or write its path: peers.{host}.program = \"~/.local/bin/ask-answer\""),
+                    ),
+                    Some(2) if !was_greeted => Problem::lasting(
+                        format!("askbox on {host} is of an older version, which cannot be seen from elsewhere ({said})"),
+                        format!("update askbox on {host}"),
+                    ),
+                    Some(255) | None => Problem::passing(because("the connection ended"), format!("look at it with: ssh {by_hand}")),
+                    Some(status) => {
+                        let ended = format!("ask-answer ended there with status {status}");
+                        Problem::passing(because(&ended), format!("look at it with: ssh {by_hand}"))
+                    }
+                }
+            }
+        }
+    }
+
+    /// One line of the list. `Err` ends the connection.
+    fn heard(&self, line: Line, report: &dyn Fn(Change), is_listed: &Cell<bool>) -> Result<(), Problem> {
+        let host = self.host.clone();
+        match line {
+            Line::Question { workflow_id, question_id, document } => {
+                let question = RemoteQuestion::read(host, workflow_id, question_id, document.get().as_bytes());
+                report(Change::Question(Box::new(question)));
+            }
+            Line::Unreadable { workflow_id, error } => {
+                let why = text::excerpt(&error, 300);
+                report(Change::Question(Box::new(RemoteQuestion::unreadable(host, workflow_id, why))));
+            }
+            Line::Gone { workflow_id, question_id, fate, offer_id } => {
+                let fate = text::excerpt(&fate, 300).into();
+                report(Change::Gone { host, workflow: workflow_id, question: question_id, fate, offer: offer_id });
+            }
+            Line::Listed => {
+                is_listed.set(true);
+                report(Change::Listed { host });
+            }
+            Line::Failed { error, hint } => {
+                return Err(Problem::passing(format!("{host}: {}", text::excerpt(&error, 300)), text::excerpt(&hint, 300)));
+            }
+            Line::Alive | Line::Verdict(_) | Line::Hello { .. } | Line::Unknown => report(Change::Heard { host, at: time::now() }),
+        }
+        Ok(())
+    }
+
+    /// One attempt to offer.
+    fn offer_once(&self, offer: &[u8], id: uuid::Uuid, limit: Duration) -> Result<Verdict, NotOffered> {
+        let not_sent = |problem| NotOffered { problem, may_have_arrived: false };
+        let perhaps_sent = |problem| NotOffered { problem, may_have_arrived: true };
+        let (mut ssh, _) = self.connect(Ask::Offer, limit, None).map_err(not_sent)?;
+        let end = Instant::now() + limit;
+        let quick = format!("look at it with: ssh {}", text::shell_quote(&self.config.ssh));
+        if let Err(e) = ssh.send(offer, limit) {
+            return Err(perhaps_sent(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), quick)));
+        }
+        loop {
+            match ssh.next(end.saturating_duration_since(Instant::now()), None) {
+                Next::Line(line) => match Line::read(&line) {
+                    Some(Line::Verdict(verdict)) if verdict.offer_id == id => return Ok(bounded(verdict)),
+                    Some(Line::Failed { error, hint }) => {
+                        let said = format!("{}: {}", self.host, text::excerpt(&error, 300));
+                        return Err(not_sent(Problem::lasting(said, text::excerpt(&hint, 300))));
+                    }
+                    _ => {}
+                },
+                next => return Err(perhaps_sent(self.why(ssh, &next, true))),
+            }
+        }
+    }
+}
+
+/// A verdict's words at the length at which they are shown.
+fn bounded(verdict: Verdict) -> Verdict {
+    let short = |words: String| text::excerpt(&words, 300);
+    Verdict { said: short(verdict.said), hint: verdict.hint.map(short), warning: verdict.warning.map(short), ..verdict }
+}
+
+impl Peer for SshPeer {
+    fn name(&self) -> &str {
+        self.host.as_str()
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        vec![self.host.clone()]
+    }
+
+    fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
+        let (mut ssh, version) = match self.connect(Ask::Watch, GREETS_WITHIN, Some(stop)) {
+            Ok(connected) => connected,
+            Err(problem) => return problem,
+        };
+        report(Change::Begins { host: self.host.clone(), version });
+        let (is_listed, mut told, mut minute) = (Cell::new(false), 0, Instant::now());
+        loop {
+            match ssh.next(SILENT_FOR, Some(stop)) {
+                Next::Line(line) => {
+                    if is_listed.get() && minute.elapsed() >= Duration::from_secs(60) {
+                        (told, minute) = (0, Instant::now());
+                    }
+                    told += line.len() + 64;
+                    if told > if is_listed.get() { TOLD_IN_A_MINUTE } else { TOLD_AT_FIRST } {
+                        return Problem::lasting(format!("{} tells more than anybody can read", self.host), "look at what happens there");
+                    }
+                    let Some(line) = Line::read(&line) else {
+                        let hint = "update askbox there and here";
+                        return Problem::lasting(format!("{} sends a line that cannot be read", self.host), hint);
+                    };
+                    if let Err(problem) = self.heard(line, report, &is_listed) {
+                        return problem;
+                    }
+                }
+                next => return self.why(ssh, &next, true),
+            }
+        }
+    }
+
+    fn offer(&self, _: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered> {
+        let failed = |problem| NotOffered { problem, may_have_arrived: false };
+        let bytes = document::to_json(offer).map_err(|e| failed(Problem::lasting(e.to_string(), e.hint())))?;
+        let end = Instant::now() + limit;
+        let mut may_have_arrived = false;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.offer_once(&bytes, offer.offer_id, left.min(ATTEMPT)) {
+                Ok(verdict) => return Ok(Offered::Decided(verdict)),
+                // What is certain not to have arrived is not tried again: the person decides.
+                Err(not_offered) => {
+                    may_have_arrived |= not_offered.may_have_arrived;
+                    // Nobody knows whether it counts. The same offer again finds out.
+                    if !may_have_arrived || end.saturating_duration_since(Instant::now()) < PAUSE * 2 {
+                        return Err(NotOffered { may_have_arrived, ..not_offered });
+                    }
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
