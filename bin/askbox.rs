@@ -38,6 +38,8 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Hook(args) => hook::run(&args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),
+        #[cfg(feature = "sync")]
+        Command::Sync(args) => askbox::surface::askbox::sync::run(&args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
     }

@@ -79,6 +79,8 @@ mod patient_stderr;
 pub mod peers;
 #[cfg(feature = "relaunch")]
 pub mod run;
+#[cfg(feature = "sync")]
+pub mod sync;
 #[cfg(feature = "relaunch")]
 pub mod watch;
 

@@ -11,6 +11,7 @@ use crate::config::peers::PeerConfig;
 use crate::config::relaunching::Relaunch;
 use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
+use crate::config::sync::Sync;
 use crate::config::upkeep::{History, Log, Mcp, Metrics};
 use crate::error::Result;
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub target: BTreeMap<String, Target>,
     /// The sections `[peers.NAME]` by name.
     pub peers: BTreeMap<String, PeerConfig>,
+    /// `[sync]`
+    pub sync: Sync,
     /// `[history]`
     pub history: History,
     /// `[log]`
@@ -56,7 +59,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 13] = [
+pub const SECTIONS: [Section; 14] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -66,6 +69,7 @@ pub const SECTIONS: [Section; 13] = [
     Notify::SECTION,
     Target::SECTION,
     PeerConfig::SECTION,
+    Sync::SECTION,
     History::SECTION,
     Log::SECTION,
     Metrics::SECTION,

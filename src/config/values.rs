@@ -22,6 +22,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         ("relaunch.breaker_window", relaunch.breaker_window.0.is_zero()),
         ("relaunch.breaker_pause", relaunch.breaker_pause.0.is_zero()),
         ("notify.time_limit", config.notify.time_limit.0.is_zero()),
+        ("sync.poll", config.sync.poll.0.is_zero()),
         ("limits.run_time", limits.run_time.0.is_zero()),
         ("limits.silence", limits.silence.0.is_zero()),
         ("limits.silent_after", limits.silent_after.0.is_zero()),

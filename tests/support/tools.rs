@@ -48,6 +48,7 @@ pub fn available(need: &str) -> bool {
         "root" => rustix::process::geteuid().is_root(),
         "mount" => *MOUNTS,
         "ext4" | "xfs" | "btrfs" => mounts(need),
+        "postgres" => find(need).is_some() || std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some()),
         program => find(program).is_some(),
     };
     let what = match need {

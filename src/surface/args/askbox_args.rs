@@ -9,6 +9,8 @@ use crate::config::ToolRule;
 use crate::id::WorkflowId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::setup_args::Setup;
+#[cfg(feature = "sync")]
+use crate::surface::args::sync_args::SyncArgs;
 use crate::surface::args::value_parsers;
 
 const EXAMPLES: &str = "Examples:
@@ -165,6 +167,11 @@ pub enum Command {
   $ claude mcp add --scope user askbox -- askbox mcp
   $ claude -p --mcp-config '{\"mcpServers\":{\"askbox\":{\"command\":\"askbox\",\"args\":[\"mcp\"]}}}'")]
     Mcp(Mcp),
+    /// Bring this machine's questions into a PostgreSQL database, where people elsewhere see and answer them
+    ///
+    /// Answers travel, launches never leave the machine: people make offers, and the machine that has the question decides.
+    #[cfg(feature = "sync")]
+    Sync(SyncArgs),
     /// Print what the last word can become: the shells' completions call this
     #[command(hide = true)]
     Complete {

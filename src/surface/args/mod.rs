@@ -13,4 +13,6 @@ pub mod common;
 pub mod relaunch_args;
 #[cfg(feature = "askbox")]
 pub mod setup_args;
+#[cfg(feature = "sync")]
+pub mod sync_args;
 pub mod value_parsers;

@@ -20,4 +20,6 @@ pub mod schema;
 pub mod service_files;
 mod service_variables;
 pub mod setup;
+#[cfg(feature = "sync")]
+pub mod sync;
 pub mod tree_view;

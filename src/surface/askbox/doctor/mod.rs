@@ -8,6 +8,7 @@
 //! - `setup`: programs, configuration, folders outside the mailbox; `agent_version`: the version of `claude`
 //! - `files`, `leftovers`: owners, modes, links and names in the mailbox; temporary files of killed programs
 //! - `targets`: where people are told, and when that last worked
+//! - `sync`: the process that brings the questions into a database
 //! - `documents`: every document, by way of `open_questions`, `runs` and `quarantined`
 //! - `one_workflow`: the same for one workflow; `progress`: how far the doctor has come
 //! - `held`: what holds everything up; `waits`: workflows that wait for others
@@ -26,6 +27,8 @@ mod quarantined;
 mod report;
 mod runs;
 mod setup;
+#[cfg(feature = "sync")]
+mod sync;
 mod targets;
 mod waits;
 

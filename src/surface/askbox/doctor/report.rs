@@ -13,6 +13,8 @@ use crate::surface::args::askbox_args::Doctor;
 use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
 use crate::surface::askbox::doctor::progress::Progress;
+#[cfg(feature = "sync")]
+use crate::surface::askbox::doctor::sync;
 use crate::surface::askbox::doctor::{agent_version, documents, files, held, in_force, one_workflow, setup, targets, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
@@ -37,6 +39,10 @@ struct Report {
     /// The places where people are told; missing if there are none, or if one workflow was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::Known>,
+    /// The process that brings the questions into a database; missing if there is none, or if one workflow was looked at.
+    #[cfg(feature = "sync")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync: Option<sync::Known>,
     /// The promises that this system keeps less well; missing on Linux.
     #[serde(skip_serializing_if = "<[Weaker]>::is_empty")]
     weaker: &'static [Weaker],
@@ -77,6 +83,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
             files::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);
+            #[cfg(feature = "sync")]
+            sync::look(&mut checkup);
             in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_ref().ok())
         }
     };
@@ -90,6 +98,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::of(&checkup.config) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
+    #[cfg(feature = "sync")]
+    let sync = if args.id.is_none() { sync::known(&checkup) } else { None };
     // Takes its line off the terminal.
     drop(checkup.progress);
     let report = Report {
@@ -100,6 +110,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
         watcher,
         agent,
         targets,
+        #[cfg(feature = "sync")]
+        sync,
         weaker: weaker::here(),
         in_force,
     };
@@ -124,6 +136,8 @@ fn words(report: &Report, root: &Path) -> String {
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
+    #[cfg(feature = "sync")]
+    out.push_str(&report.sync.as_ref().map(sync::Known::words).unwrap_or_default());
     out.push_str(&weaker::words(report.weaker));
     match report.findings.len() {
         0 => out.push_str("No problems found.\n"),

@@ -1,0 +1,58 @@
+//! `askbox sync`: this machine's questions in a database, and the schema of that database.
+
+use crate::config::{self, Sync};
+use crate::error::Result;
+use crate::log;
+use crate::mailbox::Mailbox;
+use crate::surface::args::sync_args::{InDatabase, SyncArgs, SyncCommand, SyncRun};
+use crate::surface::program;
+use crate::sync::connection::Database;
+use crate::sync::host::service::{self, Start};
+use crate::sync::migrations::ALL;
+use crate::sync::{migrate, partitions, roles};
+
+/// Runs one of its commands.
+///
+/// # Errors
+/// Those of the command.
+pub fn run(args: &SyncArgs) -> Result<u8> {
+    match &args.command {
+        SyncCommand::Run(args) => serve(args)?,
+        SyncCommand::Migrate(args) if args.print => {
+            ALL.iter().try_for_each(|m| program::print(&format!("-- {m}, SHA-256 {}\n{}\n", m.sha256(), m.sql)))?;
+        }
+        SyncCommand::Migrate(args) => {
+            let database = database(&args.database)?;
+            let applied = migrate::migrate(&database)?;
+            applied.iter().try_for_each(|m| program::print(&format!("applied {m}\n")))?;
+            program::print(&format!("{} is up to date\n", database.shown()))?;
+        }
+        SyncCommand::Roles(args) => program::print(&roles::statements(&args.host, &args.person)?)?,
+        SyncCommand::Prune(args) => {
+            let pruned = partitions::prune(&database(&args.database)?, args.keep)?;
+            program::print(&format!("removed {} partitions and {} rows\n", pruned.weeks, pruned.rows))?;
+        }
+    }
+    Ok(0)
+}
+
+fn settings(at: &InDatabase) -> Result<(Sync, config::LogFormat)> {
+    let config = config::load()?.config;
+    let database = at.database.clone().unwrap_or(config.sync.database);
+    Ok((Sync { database, ..config.sync }, config.log.format))
+}
+
+fn database(at: &InDatabase) -> Result<Database> {
+    let (settings, _) = settings(at)?;
+    Database::of(&settings.database, &settings.root_certificate)
+}
+
+fn serve(args: &SyncRun) -> Result<()> {
+    let (settings, format) = settings(&args.database)?;
+    let mailbox = Mailbox::open(Mailbox::locate(args.mailbox.as_deref())?)?.for_a_service();
+    log::to_stderr(format);
+    let start = Start { once: args.once, take_over: args.take_over };
+    service::run(&mailbox, &settings, start, &|database, epoch| {
+        tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user(), epoch.number, database.shown());
+    })
+}

@@ -1,0 +1,109 @@
+//! Which mailbox is this host. Mailboxes are copied and restored from backups, and two of them must not both be one host.
+//!
+//! The database knows the token of the mailbox that is the host, and `sync/epoch.json` in the mailbox knows it too. A process that starts
+//! replaces the token by a new one, by compare and set, and every later write demands it. So of a mailbox and its copy, the one that
+//! started last is the host; the other one is refused at its next statement, says so, and stays refused until a person takes over.
+//!
+//! The new token is in the file before it is in the database. A crash in between leaves both, and either may be the database's.
+
+use std::path::PathBuf;
+
+use postgres::Client;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::disk;
+use crate::document;
+use crate::error::{Error, Result};
+use crate::mailbox::Mailbox;
+use crate::sync::connection::Database;
+use crate::sync::host::{state, store};
+use crate::time::{self, Time};
+
+const LARGEST: u64 = 64 << 10;
+
+/// The file `sync/epoch.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EpochFile {
+    /// The tokens of which the database has one, if this mailbox is the host: one, or after a crash at the start of a process two.
+    #[serde(default)]
+    pub tokens: Vec<Uuid>,
+    /// The host: the role of the database.
+    #[serde(default)]
+    pub host: String,
+    /// How often a process of this host has started.
+    #[serde(default)]
+    pub epoch: i64,
+    /// When another mailbox was found to be the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fenced_at: Option<Time>,
+}
+
+impl EpochFile {
+    /// Reads the file; a missing one is empty.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(mailbox: &Mailbox) -> Result<Self> {
+        let path = path(mailbox);
+        match disk::read(&path, LARGEST) {
+            Err(e) if e.is_missing_file() => Ok(Self::default()),
+            Err(e) => Err(e),
+            Ok(bytes) => document::json(&bytes).ok_or_else(|| {
+                let mend = "move the file away, and then: askbox sync run --take-over";
+                Error::invalid("tokens", "is not what askbox wrote", mend).in_file(&path)
+            }),
+        }
+    }
+
+    fn write(&self, mailbox: &Mailbox) -> Result<()> {
+        disk::create_folder(&state::folder(mailbox))?;
+        disk::replace(&path(mailbox), &document::to_json(self)?)
+    }
+}
+
+fn path(mailbox: &Mailbox) -> PathBuf {
+    state::folder(mailbox).join("epoch.json")
+}
+
+/// That this process is the host, as long as the database says so.
+#[derive(Debug, Clone)]
+pub struct Epoch {
+    /// What every write demands.
+    pub token: Uuid,
+    /// Its number.
+    pub number: i64,
+}
+
+impl Epoch {
+    /// Makes this mailbox the host, if it was before or if there was none. With `take_over`, in any case.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if another mailbox is the host.
+    pub fn begin(database: &Database, client: &mut Client, mailbox: &Mailbox, take_over: bool) -> Result<Self> {
+        let file = EpochFile::read(mailbox)?;
+        let known = store::token(database, client)?;
+        let is_ours = |token: &Uuid| file.host == database.user() && file.tokens.contains(token);
+        if !take_over && known.is_some_and(|known| !is_ours(&known)) {
+            return Err(fenced(database, mailbox));
+        }
+        let new = Uuid::new_v4();
+        let tokens = known.into_iter().chain([new]).collect();
+        let file = EpochFile { tokens, host: database.user().into(), fenced_at: None, ..file };
+        file.write(mailbox)?;
+        // Whoever changed the token since it was read is the host.
+        let Some(number) = store::begin_epoch(database, client, known, new)? else { return Err(fenced(database, mailbox)) };
+        EpochFile { tokens: vec![new], epoch: number, ..file }.write(mailbox)?;
+        Ok(Self { token: new, number })
+    }
+}
+
+/// The error that another mailbox is the host. It is noted for the doctor.
+pub fn fenced(database: &Database, mailbox: &Mailbox) -> Error {
+    let noted = EpochFile::read(mailbox).and_then(|file| EpochFile { fenced_at: Some(time::now()), ..file }.write(mailbox));
+    let but = noted.err().map(|e| format!(" (this could not be noted: {e})")).unwrap_or_default();
+    Error::conflict(
+        format!("another mailbox is the host {} by now: this one is its copy, was restored, or is new{but}", database.user()),
+        "if this one is to be the host: askbox sync run --take-over; else give this machine a role of its own",
+    )
+}

@@ -1,0 +1,236 @@
+//! The loop of a host's process.
+//!
+//! Nothing of it has to be ended in order: a signal ends it as a kill does. What fails is tried again with growing pauses; only a fence, a
+//! database of another version and a mailbox that is gone end the process.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use uuid::Uuid;
+
+use crate::config::Sync;
+use crate::disk::Lock;
+use crate::disk::file_events::FolderWatch;
+use crate::error::{Error, Result};
+use crate::mailbox::documents::offer::{Decided, Verdict};
+use crate::mailbox::{Folder, Mailbox};
+use crate::sync::connection::Database;
+use crate::sync::host::epoch::{self, Epoch};
+use crate::sync::host::look::Look;
+use crate::sync::host::offers;
+use crate::sync::host::state::{self, Failing, Refused, State};
+use crate::sync::host::store::{self, Failure, Waiting};
+use crate::sync::migrate;
+use crate::time;
+
+/// How long a host that does nothing waits until it says that it is there.
+pub const HEARTBEAT: Duration = Duration::from_secs(30);
+/// The shortest pause between two looks, however much happens.
+const CALM: Duration = Duration::from_millis(100);
+/// The pauses after a failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How the process was started.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start {
+    /// Ends once everything is told and decided that can be.
+    pub once: bool,
+    /// Becomes the host even if another mailbox is it.
+    pub take_over: bool,
+}
+
+/// Runs until another mailbox is the host; with [`Start::once`], for one look. `ready` is called when the host has begun.
+///
+/// # Errors
+/// [`Error::Conflict`] if another process serves this mailbox, another mailbox is the host, or the database is of another version. With
+/// `once`, every failure.
+pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, ready: &dyn Fn(&Database, &Epoch)) -> Result<()> {
+    let database = Database::of(&settings.database, &settings.root_certificate)?;
+    let held = || Error::conflict("another askbox sync runs on this mailbox", "one is enough; end the other one first");
+    let _lock = Lock::try_acquire(&state::lock_file(mailbox))?.ok_or_else(held)?;
+    let mut host = Host::new(mailbox, &database, start.take_over);
+    let watch = watch(mailbox);
+    loop {
+        let begun = Instant::now();
+        let is_new = host.epoch.is_none();
+        let result = host.turn();
+        if let (true, Some(epoch)) = (is_new, &host.epoch) {
+            ready(&database, epoch);
+        }
+        match (result, start.once) {
+            (Err(Failure::Fenced), _) => return Err(epoch::fenced(&database, mailbox)),
+            (Err(Failure::Failed(e)), once) if once || matches!(e, Error::Conflict { .. }) => return Err(e),
+            (Err(Failure::Failed(e)), _) => host.failed(&e),
+            (Ok(more), true) => {
+                if !more && !host.look.as_ref().is_some_and(Look::is_unsure) {
+                    return Ok(());
+                }
+            }
+            (Ok(more), false) => {
+                let calm = CALM.max(begun.elapsed() * 2);
+                std::thread::sleep(if more { Duration::ZERO } else { calm });
+                let rest = if more { Duration::ZERO } else { jittered(settings.poll.0).saturating_sub(calm) };
+                match &watch {
+                    Some(watch) => watch.wait(rest),
+                    None => std::thread::sleep(rest),
+                }
+            }
+        }
+        mailbox.check_in_place()?;
+    }
+}
+
+/// A random time of three to four quarters of `poll`, so that a thousand hosts that started together do not ask together.
+fn jittered(poll: Duration) -> Duration {
+    let [one, other, ..] = Uuid::new_v4().into_bytes();
+    let dice = f64::from(u16::from_le_bytes([one, other])) / f64::from(u16::MAX);
+    poll.mul_f64(0.75 + 0.25 * dice)
+}
+
+/// File events are hints; without them a new question is told with the next poll.
+fn watch(mailbox: &Mailbox) -> Option<FolderWatch> {
+    let mut watch = FolderWatch::new(&mailbox.folder(Folder::Pending)).ok()?;
+    for folder in [Folder::Answered, Folder::Running, Folder::Parked] {
+        watch.add(&mailbox.folder(folder)).ok()?;
+    }
+    Some(watch)
+}
+
+struct Host<'a> {
+    mailbox: &'a Mailbox,
+    database: &'a Database,
+    take_over: bool,
+    client: Option<Client>,
+    epoch: Option<Epoch>,
+    look: Option<Look>,
+    state: State,
+    /// When the host last wrote that it is there.
+    written: Option<Instant>,
+    pause: Duration,
+    /// The offers that could not be decided, and were told to the log.
+    deferred: HashSet<Uuid>,
+}
+
+impl<'a> Host<'a> {
+    fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool) -> Self {
+        let state = State { database: database.shown().into(), accepted: 0, failing: None, ..State::read(mailbox).unwrap_or_default() };
+        let deferred = HashSet::new();
+        Self { mailbox, database, take_over, client: None, epoch: None, look: None, state, written: None, pause: FIRST_PAUSE, deferred }
+    }
+
+    /// One look at the mailbox and at the offers. Says whether more offers may wait. A connection that failed is given up.
+    fn turn(&mut self) -> Result<bool, Failure> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => self.connect()?,
+        };
+        let more = self.exchange(&mut client)?;
+        self.client = Some(client);
+        self.pause = FIRST_PAUSE;
+        if self.state.failing.take().is_some() {
+            tracing::info!(event = "sync", "the database {} is there again", self.database.shown());
+            self.note();
+        }
+        Ok(more)
+    }
+
+    fn connect(&mut self) -> Result<Client, Failure> {
+        let mut client = self.database.connect()?;
+        migrate::check(self.database, &mut client)?;
+        if self.epoch.is_none() {
+            self.epoch = Some(Epoch::begin(self.database, &mut client, self.mailbox, self.take_over)?);
+        }
+        // The database may have been away for long, or may be one that was restored.
+        self.look = Some(Look::new(store::believed(self.database, &mut client)?));
+        self.written = None;
+        Ok(client)
+    }
+
+    fn exchange(&mut self, client: &mut Client) -> Result<bool, Failure> {
+        let (Some(look), Some(epoch)) = (&mut self.look, &self.epoch) else { return Ok(false) };
+        let token = epoch.token;
+        let changes = look.look(self.mailbox)?;
+        let is_due = self.written.is_none_or(|at| at.elapsed() >= HEARTBEAT);
+        if is_due || !changes.rows.is_empty() {
+            self.state.clock_ms = store::write(self.database, client, token, &changes.rows, &[])?;
+            self.written = Some(Instant::now());
+        }
+        look.told(changes);
+        let waiting = store::offers(self.database, client, token)?;
+        self.state.reached_at = Some(time::now());
+        let verdicts = self.decide(client, &waiting)?;
+        if let (false, Some(look)) = (verdicts.is_empty(), &mut self.look) {
+            let changes = look.look(self.mailbox)?;
+            store::write(self.database, client, token, &changes.rows, &verdicts)?;
+            look.told(changes);
+        }
+        if is_due || !verdicts.is_empty() {
+            self.note();
+        }
+        Ok(!verdicts.is_empty())
+    }
+
+    /// The verdicts of what could be decided. What could not be waits on.
+    fn decide(&mut self, client: &mut Client, waiting: &[Waiting]) -> Result<Vec<Verdict>, Failure> {
+        let mut verdicts = Vec::new();
+        self.deferred.retain(|id| waiting.iter().any(|offer| offer.offer_id == *id));
+        for offer in waiting {
+            let doc = match &offer.doc {
+                Some(doc) => doc.clone(),
+                None => store::doc(self.database, client, offer.offer_id)?,
+            };
+            match offers::decide(self.mailbox, offer, &doc) {
+                Ok((verdict, about)) => {
+                    let workflow_id = about.map(|offer| offer.workflow_id);
+                    let (workflow, word) = (workflow_id.as_ref().map(ToString::to_string).unwrap_or_default(), word(verdict.decided));
+                    tracing::info!(event = "offer", workflow, offer = %offer.offer_id, "{word} of {}: {}", offer.sent_by, verdict.said);
+                    if verdict.decided == Decided::Accepted {
+                        self.state.accepted += 1;
+                    } else {
+                        let (at, sent_by) = (time::now(), offer.sent_by.clone());
+                        self.state.refuse(Refused { at, offer_id: offer.offer_id, workflow_id, decided: verdict.decided, sent_by });
+                    }
+                    verdicts.push(verdict);
+                }
+                // The log is told once.
+                Err(e) if !self.deferred.insert(offer.offer_id) => drop(e),
+                Err(e) => {
+                    tracing::warn!(event = "offer", offer = %offer.offer_id, hint = %e.hint(), "not decided yet: {e}");
+                }
+            }
+        }
+        Ok(verdicts)
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.client = None;
+        let problem = crate::text::excerpt(&error.to_string(), 500);
+        if self.state.failing.as_ref().is_none_or(|failing| failing.problem != problem) {
+            crate::log::error(error);
+            let since = self.state.failing.as_ref().map_or_else(time::now, |failing| failing.since);
+            self.state.failing = Some(Failing { since, problem });
+            self.note();
+        }
+        std::thread::sleep(jittered(self.pause));
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+
+    /// Tells the doctor. What cannot be told is no reason to stop.
+    fn note(&self) {
+        if let Err(e) = self.state.write(self.mailbox) {
+            tracing::warn!("{e}");
+        }
+    }
+}
+
+fn word(decided: Decided) -> &'static str {
+    match decided {
+        Decided::Accepted => "accepted the answer",
+        Decided::Lost => "too late: the answer",
+        Decided::Closed => "over before: the answer",
+        Decided::Changed => "for another question: the answer",
+        Decided::Invalid => "refused the answer",
+    }
+}

@@ -1,0 +1,119 @@
+//! What the database knows of a mailbox.
+
+use super::cluster::Database;
+use super::host::{Host, Person};
+use crate::support::{needs, until};
+
+#[test]
+fn a_round_is_told_in_each_of_its_states_and_never_goes_back() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    let mut ann = Person::new(&database, "ann");
+    host.ask("docs");
+    host.sync();
+    ann.sees_state("laptop", "docs", "pending");
+    host.world.ok("ask-answer", &["docs", "a"]);
+    host.sync();
+    ann.sees_state("laptop", "docs", "answered");
+    let ending = database.value("SELECT ending FROM askbox.question").expect("an ending");
+    assert!(ending.contains(r#""value":"a""#) && ending.contains(r#""by":"ann""#), "{ending}");
+    host.world.ok("ask-answer", &["undo", "docs"]);
+    host.sync();
+    ann.sees_state("laptop", "docs", "pending");
+    assert_eq!(database.value("SELECT ending FROM askbox.question"), None);
+    host.world.ok("ask-answer", &["docs", "b"]);
+    host.world.ok("relaunch", &["docs"]);
+    host.sync();
+    ann.sees_state("laptop", "docs", "delivered");
+    // A process that tells an old state once more, or late, changes nothing.
+    let mut role = database.connect("laptop");
+    let stale = "INSERT INTO askbox.question AS known (workflow_id, question_id, turn, rank, state, question_hash, doc, change)
+        SELECT workflow_id, question_id, 0, 0, 'pending', question_hash, doc, 1 FROM askbox.question
+        ON CONFLICT (host, question_id) DO UPDATE SET rank = excluded.rank
+        WHERE (excluded.turn, excluded.rank) > (known.turn, known.rank)";
+    assert_eq!(role.execute(stale, &[]).expect("its own row"), 0);
+    // A look without changes writes nothing.
+    let change = database.value("SELECT max(change)::text FROM askbox.question");
+    host.sync();
+    assert_eq!(database.value("SELECT max(change)::text FROM askbox.question"), change);
+}
+
+#[test]
+fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    for workflow in ["cancelled", "delivered", "removed", "stays"] {
+        host.ask(workflow);
+    }
+    host.sync();
+    host.world.ok("ask-answer", &["cancel", "cancelled"]);
+    host.world.ok("ask-answer", &["delivered", "a"]);
+    host.world.ok("relaunch", &["delivered"]);
+    std::fs::remove_file(host.world.in_mailbox("pending/removed.json")).expect("removed by hand");
+    host.ask("new");
+    host.sync();
+    let mut ann = Person::new(&database, "ann");
+    let mut state = |workflow: &str| ann.sees("laptop", workflow).expect("known").2;
+    let states: Vec<_> = ["cancelled", "delivered", "removed", "stays", "new"].into_iter().map(&mut state).collect();
+    assert_eq!(states, ["withdrawn", "delivered", "gone", "pending", "pending"]);
+}
+
+#[test]
+fn questions_of_all_kinds_and_of_strangers_arrive_as_they_are_asked() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    let world = &host.world;
+    world.ok("ask-post", &["-w", "wörds".replace('ö', "o").as_str(), "Größe? \u{202e}\u{1b}[31m 😀", "--context", "# Titel\n\u{7}"]);
+    let batch = r#"{"workflow_id": "batch", "questions": [{"id": "x", "question": "One?", "options": {"a": null}}, {"question": "Two?"}]}"#;
+    world.run_with("ask-post", &["--file", "-"], batch.as_bytes()).ok();
+    // A file made by hand: no id, an escaped NUL, numbers that JSON keeps and a database would not.
+    std::fs::write(world.in_mailbox("pending/hand.json"), r#"{"workflow_id": "hand", "question": "NUL \u0000?", "x": 1e400}"#).unwrap();
+    std::fs::write(world.in_mailbox("pending/broken.json"), "{").unwrap();
+    host.sync();
+    let mut ann = Person::new(&database, "ann");
+    for workflow in ["words", "batch", "hand"] {
+        let (id, hash, _) = ann.sees("laptop", workflow).unwrap_or_else(|| panic!("{workflow} is not there"));
+        let doc = database.value(&format!("SELECT doc FROM askbox.question WHERE workflow_id = '{workflow}'")).expect("a document");
+        let question = askbox::mailbox::QuestionDocument::parse(doc.as_bytes()).expect("a question").typed;
+        assert_eq!((question.hash().unwrap().to_string(), question.question_id.unwrap().to_string()), (hash, id), "{doc}");
+    }
+    assert!(ann.sees("laptop", "broken").is_none());
+    let offer = ann.offer("laptop", "hand", "yes\u{0}".trim_end_matches('\0'));
+    host.sync();
+    assert_eq!(ann.told(&offer).expect("a verdict").outcome, "accepted");
+}
+
+#[test]
+fn nothing_that_belongs_to_the_machine_alone_leaves_it() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    host.world.ok("checkpoint", &["save", "docs", "--step", "secret-step"]);
+    let checkpoint = host.world.in_mailbox("checkpoints/docs.json");
+    let checkpoint = checkpoint.to_str().expect("a path");
+    host.world.ok("ask-post", &["-w", "docs", "Merge?", "-c", checkpoint]);
+    host.world.ok("ask-answer", &["docs", &"x".repeat(100_000)]);
+    host.sync();
+    let row = database.value("SELECT q::text FROM askbox.question q").expect("a row");
+    assert!(!row.contains(checkpoint) && !row.contains("secret-step") && !row.contains("xxxxx"), "{row}");
+}
+
+#[test]
+fn a_thousand_questions_arrive_with_one_look_and_a_change_is_told_at_once() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    let batch: Vec<_> = (0..1000).map(|n| serde_json::json!({"workflow_id": format!("w{n}"), "question": "x".repeat(2000)})).collect();
+    let batch = serde_json::Value::from(batch).to_string();
+    host.world.run_with("ask-post", &["--batch", "--file", "-"], batch.as_bytes()).ok();
+    host.configure(&database, "1h");
+    let _sync = host.serve();
+    let count = |rank: &str| database.value(&format!("SELECT count(*)::text FROM askbox.question WHERE rank = {rank}"));
+    until("all are there", || count("0").as_deref() == Some("1000"));
+    // The next poll is an hour away: the folder says that something happened.
+    host.world.ok("ask-answer", &["w500", "yes"]);
+    until("the answer is told", || count("1").as_deref() == Some("1"));
+}

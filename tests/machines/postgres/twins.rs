@@ -1,0 +1,98 @@
+//! Of a mailbox and its copy, one is the host.
+
+use std::process::Command;
+
+use super::cluster::Database;
+use super::host::{Host, Person};
+use crate::support::{World, needs, output, until};
+
+/// A copy of the host's mailbox on another machine.
+fn copy(database: &Database, host: &Host) -> Host {
+    let world = World::stepping("work");
+    output(Command::new("cp").arg("-a").arg(host.world.mailbox()).arg(world.mailbox())).ok();
+    let twin = Host { world, name: host.name };
+    twin.configure(database, "200ms");
+    twin
+}
+
+#[test]
+fn a_copied_mailbox_that_starts_fences_the_other_one_which_says_so_and_stops() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    let mut sync = host.serve();
+    host.says("is the host laptop (epoch 1)");
+    host.ask("docs");
+    let mut ann = Person::new(&database, "ann");
+    ann.sees_state("laptop", "docs", "pending");
+    let twin = copy(&database, &host);
+    let _twins = twin.serve();
+    twin.says("is the host laptop (epoch 2)");
+    // The first one ends by itself, with a conflict, and the doctor shows it.
+    assert_eq!(sync.wait().code(), Some(4));
+    assert!(host.world.document("sync/epoch.json")["fenced_at"].is_string());
+    let again = host.once(&[]);
+    assert_eq!(again.code(), 4, "{}", again.words());
+    assert!(again.stderr.contains("another mailbox is the host laptop by now") && again.stderr.contains("--take-over"), "{}", again.stderr);
+    let doctor = host.world.run("askbox", &["doctor"]);
+    assert!(
+        doctor.code() == 1 && doctor.stdout.contains("fenced: ") && doctor.stdout.contains("askbox sync run --take-over"),
+        "{doctor:?}"
+    );
+    // Only the twin decides.
+    let offer = ann.offer("laptop", "docs", "b");
+    assert_eq!(ann.hears(&offer).outcome, "accepted");
+    assert_eq!(twin.world.document("answered/docs.json")["answer"]["offer_id"], offer.as_str());
+    assert!(host.world.in_mailbox("pending/docs.json").exists());
+    // A person decides otherwise: then the twin is the one that stops.
+    let taken = host.once(&["--take-over"]);
+    assert_eq!(taken.code(), 0, "{}", taken.words());
+    until("the twin has ended", || twin.world.processes("sync run").is_empty());
+    assert!(twin.log().contains("another mailbox is the host laptop"), "{}", twin.log());
+    assert!(host.world.document("sync/epoch.json")["fenced_at"].is_null());
+}
+
+#[test]
+fn a_fenced_host_changes_nothing_not_even_a_round_that_it_has_answered() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    host.ask("docs");
+    host.sync();
+    let twin = copy(&database, &host);
+    twin.sync();
+    let before = database.value("SELECT md5(string_agg(q::text, '')) FROM askbox.question q");
+    host.world.ok("ask-answer", &["docs", "a"]);
+    host.ask("more");
+    assert_eq!(host.once(&[]).code(), 4);
+    assert_eq!(database.value("SELECT md5(string_agg(q::text, '')) FROM askbox.question q"), before);
+}
+
+#[test]
+fn a_new_mailbox_is_not_the_host_whose_role_it_has() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    host.ask("docs");
+    host.sync();
+    let other = Host::new(&database, "laptop");
+    let out = other.once(&[]);
+    assert_eq!(out.code(), 4, "{}", out.words());
+    // Its start has not fenced the first one.
+    host.sync();
+    assert_eq!(other.once(&["--take-over"]).code(), 0);
+    // What the other mailbox does not have is over.
+    let mut ann = Person::new(&database, "ann");
+    ann.sees_state("laptop", "docs", "gone");
+}
+
+#[test]
+fn two_processes_on_one_mailbox_are_one_too_many() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host::new(&database, "laptop");
+    let _sync = host.serve();
+    host.says("is the host");
+    let out = host.once(&[]);
+    assert!(out.code() == 4 && out.stderr.contains("another askbox sync runs on this mailbox"), "{}", out.words());
+}
