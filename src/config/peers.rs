@@ -12,6 +12,9 @@ section! {
         /// The machine as ssh knows it: a host, `USER@HOST`, or a name of your ssh configuration. A key or an agent must let you in without a
         /// question. `""`: the machine is not asked. Example: `"build.example.org"`.
         ssh: String = String::new(),
+        /// A PostgreSQL database into which several machines bring their questions by `askbox sync`, for a role of a person. `""`: none. Each
+        /// machine has the name of its role. Example: `"postgresql://ann@db.example.org/askbox"`.
+        postgres: String = String::new(),
         /// Further arguments for ssh, before the machine's name. Example: `["-p", "2222"]`.
         ssh_options: Vec<String> = Vec::new(),
         /// The mailbox there. `""`: the one that ask-answer uses there without `--mailbox`.
@@ -31,6 +34,10 @@ pub(super) fn check(peers: &BTreeMap<String, PeerConfig>) -> Result<()> {
         })?;
         if peer.ssh.starts_with('-') || peer.ssh.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(Error::invalid(key("ssh"), "is no host", "write HOST or USER@HOST; options belong into ssh_options"));
+        }
+        if !peer.ssh.is_empty() && !peer.postgres.is_empty() {
+            let keep = "keep one of ssh and postgres; write another [peers.NAME] for the other";
+            return Err(Error::invalid(format!("peers.{name}"), "says two ways to be reached", keep));
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
         let path = peer.program.strip_prefix("~/").unwrap_or(&peer.program);

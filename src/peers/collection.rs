@@ -71,10 +71,13 @@ impl Peers {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn of_configuration(config: &Config, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let is_wanted = config.peers.values().any(|peer| !peer.ssh.is_empty());
+        let is_wanted = config.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
         // Without the folder, what was known last is not shown, and each command connects anew.
         let folder = is_wanted.then(|| cache::folder().ok()).flatten();
-        let peers = ssh::configured(&config.peers, folder.as_deref());
+        #[cfg_attr(not(feature = "sync"), allow(unused_mut, reason = "there is nothing else to add"))]
+        let mut peers = ssh::configured(&config.peers, folder.as_deref());
+        #[cfg(feature = "sync")]
+        peers.extend(crate::peers::database::configured(config));
         Self::open(peers, folder, wake)
     }
 
@@ -304,6 +307,11 @@ fn take(state: &mut State, n: usize, change: Change) {
                 state.offers.set(offer_id, Progress::Decided(verdict));
             }
             of(state, n, host, |known| known.gone(&workflow, question, Fate { said: fate, offer }));
+        }
+        Change::Away { host, since, problem } => {
+            if let Some(known) = state.hosts.get_mut(&host).filter(|known| known.peer == n) {
+                known.unreachable(problem, since);
+            }
         }
         Change::Decided(verdict) => state.offers.set(verdict.offer_id, Progress::Decided(verdict)),
     }

@@ -18,9 +18,12 @@
 //! | [`waiting`] | the questions of all machines in one order |
 //! | [`lines`] | what the programs of two machines say to each other |
 //! | [`ssh`] | machines that are reached by ssh |
+//! | `database` | machines that are reached through a database (feature `sync`) |
 
 mod cache;
 pub mod collection;
+#[cfg(feature = "sync")]
+pub mod database;
 pub mod known;
 pub mod lines;
 mod offers;

@@ -71,6 +71,15 @@ pub enum Change {
         /// When.
         at: Time,
     },
+    /// The machine is away, though the way to it is open: what is known of it may be old.
+    Away {
+        /// The machine.
+        host: HostName,
+        /// Since when.
+        since: Time,
+        /// What is known of it.
+        problem: Problem,
+    },
     /// The verdict about an offer that was [`Offered::Sent`].
     Decided(Verdict),
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cluster.rs` | a PostgreSQL cluster, and a database with its roles |
 //! | `host.rs` | a mailbox that is a host of a database |
+//! | `hub.rs` | the questions of all hosts in one place, and offers to them |
 //! | `offers.rs` | offers and their verdicts, and who wins |
 //! | `projection.rs` | what the database knows of a mailbox |
 //! | `twins.rs` | of a mailbox and its copy, one is the host |
@@ -14,6 +15,7 @@
 
 mod cluster;
 mod host;
+mod hub;
 mod killed;
 mod offers;
 mod partitions;
