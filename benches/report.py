@@ -32,10 +32,10 @@ class Table:
         self.rows += [(None, None, title, None, None)] * bool(title) + other.rows
 
     def markdown(self):
-        lines = [HEAD, f"Measured on {machine()}.\n"]
+        lines = []
         for number, what, value, target, met in self.rows:
             if what is None:
-                lines.append(f"\n## {value}\n\n| | what | measured | target | |\n|---|---|---|---|---|")
+                lines.append(f"\n## {value}\n\n{COLUMNS}")
             elif number is None:
                 lines.append(f"| | *{what}* | | | |")
             else:
@@ -66,12 +66,23 @@ class Table:
         return "\n".join([*parts, "</svg>"]) + "\n"
 
     def write(self):
-        docs = PROJECT / "docs"
-        docs.mkdir(exist_ok=True)
-        (docs / "benchmarks.md").write_text(self.markdown())
-        (docs / "benchmarks.svg").write_text(self.svg())
+        """The page, which keeps its section of a million rounds, and the picture."""
+        million = PAGE.read_text().partition(MILLION)[1:] if PAGE.exists() else ()
+        PAGE.write_text("\n".join([HEAD, f"Measured on {machine()}.\n", self.markdown()]) + "".join(["\n", *million] if any(million) else []))
+        PAGE.with_suffix(".svg").write_text(self.svg())
+
+    def write_million(self, measured_on):
+        """The page's last section, beside what was measured before."""
+        before = PAGE.read_text().partition(MILLION)[0].rstrip("\n")
+        PAGE.write_text(f"{before}\n\n{MILLION}\nMeasured on {measured_on}. {HISTORY}\n\n{COLUMNS}\n{self.markdown()}")
 
 
+PAGE = PROJECT / "docs" / "benchmarks.md"
+COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
+MILLION = "## A million rounds\n"
+HISTORY = """`benches/run history --million` writes this section. The history is written by the script, ten rounds for each workflow, every
+other workflow a child of the one before. Its documents are hard links to a few files, and the folders of its attempts are left out: no step that is measured reads
+them (`askbox doctor` and `askbox gc` without an id do, and take minutes beside a million)."""
 HEAD = """# Benchmarks
 
 `benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count: the absolute times of one machine drift by a third within

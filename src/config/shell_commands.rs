@@ -8,50 +8,77 @@
 //! It is no boundary either: a script, an alias or a program of its own can run anything without being named here.
 
 /// Reserved words behind which a command stands.
-const RESERVED: [&str; 12] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc"];
+const RESERVED: [&str; 11] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc"];
 /// Programs and builtins that run the command which their arguments name.
-const RUNNERS: [&str; 44] = [
+const RUNNERS: [&str; 71] = [
     ".",
     "ash",
+    "at",
     "bash",
+    "batch",
     "builtin",
     "busybox",
+    "bwrap",
+    "caffeinate",
+    "choom",
     "chroot",
     "chrt",
     "command",
+    "cpulimit",
     "dash",
+    "dbus-run-session",
     "doas",
+    "entr",
     "env",
     "eval",
     "exec",
     "fakeroot",
+    "faketime",
     "find",
+    "firejail",
+    "fish",
     "flock",
+    "gdb",
     "ionice",
     "ksh",
     "ltrace",
+    "mksh",
     "nice",
     "nohup",
     "nsenter",
+    "numactl",
     "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "pwsh",
+    "rlwrap",
     "runuser",
+    "screen",
     "script",
     "setpriv",
     "setsid",
     "sh",
     "source",
     "ssh",
+    "start-stop-daemon",
     "stdbuf",
     "strace",
     "su",
     "sudo",
     "systemd-run",
     "taskset",
+    "time",
     "timeout",
+    "tmux",
+    "toybox",
     "trap",
     "unbuffer",
     "unshare",
+    "valgrind",
     "watch",
+    "watchexec",
     "xargs",
     "xvfb-run",
     "zsh",
@@ -131,9 +158,19 @@ fn is_assignment(word: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || "_[]".contains(c))
 }
 
+/// The line with its `$'…'` as plain quotes. One with a backslash in it could be any characters: a `$` is left for it, as for a variable.
+fn without_escapes(line: &str) -> String {
+    let mut parts = line.split("$'");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |line, part| {
+        let quoted = part.split('\'').next().unwrap_or_default();
+        line + if quoted.contains('\\') { "$" } else { "" } + part
+    })
+}
+
 /// The words of each simple command in the line, without quotes and redirections.
 fn commands(line: &str) -> Vec<Vec<String>> {
-    let mut line = line.replace("\\\n", "").replace("$'", "").replace("$\"", "");
+    let mut line = without_escapes(&line.replace("\\\n", "")).replace("$\"", "");
     line.retain(|c| !matches!(c, '\'' | '"' | '\\'));
     let mut commands = vec![Vec::new()];
     let (mut word, mut is_target) = (String::new(), false);
@@ -151,11 +188,16 @@ fn commands(line: &str) -> Vec<Vec<String>> {
             commands.last_mut().into_iter().for_each(|command: &mut Vec<String>| command.push(word.clone()));
         }
         word.clear();
+        let mut operator = 1;
         if redirects {
-            while chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|')).is_some() {}
+            while chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|')).is_some() {
+                operator += 1;
+            }
             is_target = true;
         }
-        if ends_command {
+        // What a here-string gives to a shell are commands; so is what a brace groups.
+        let begins_command = operator > 2 || commands.last().is_some_and(|command| command.last().is_some_and(|word| word == "{"));
+        if ends_command || begins_command {
             is_target = false;
             commands.push(Vec::new());
         }
@@ -226,6 +268,12 @@ mod tests {
             "{git,push}",
             "g?t push",
             "$(which git) push",
+            "function f { git push; }; f",
+            "coproc X { git push; }",
+            "time -p git push",
+            "$'\\x67it' push",
+            "g$'\\151't push",
+            "bash<<<'git push'",
         ];
         for line in lines {
             assert!(could_begin_with(line, "git push"), "{line}");

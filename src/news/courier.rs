@@ -19,7 +19,7 @@ use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{self, Place};
 use crate::news::record::State;
-use crate::news::replies::{self, Cursor, Heard, ReplyKey};
+use crate::news::replies::{self, Cursor, Heard, Reply, ReplyKey};
 use crate::news::{call, means, wanted};
 use crate::{disk, log, thread, time};
 
@@ -31,6 +31,8 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 const ASK_EVERY: Duration = Duration::from_secs(5);
 /// How long replies are heard after the last card is gone: who presses twice, or too late, is told so.
 const FOLLOW_ON: Duration = Duration::from_secs(30);
+/// How often a person is told at most that their buttons of one question changed nothing.
+const TOLD_LATE_EVERY: Duration = Duration::from_secs(60);
 /// The longest time between two passes.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -137,7 +139,7 @@ impl Office {
                     Note::Look(workflow) => drop(look.insert(workflow)),
                     Note::LookAtAll => look_at_all = true,
                     Note::Told(target, places, result) => self.told(&target, &places, result),
-                    Note::Heard(target, heard) => look.extend(self.hear(&target, heard)),
+                    Note::Heard(target, heard, _ticket) => look.extend(self.hear(&target, heard)),
                     Note::Silent(target, why) => self.silent(&target, &why),
                     Note::Leave => leave_at = Some(Instant::now() + LEAVE_WITHIN),
                 }
@@ -200,6 +202,7 @@ impl Office {
                 busy: HashSet::new(),
                 programs: 0,
                 listener: Listener::default(),
+                told_late: HashMap::new(),
                 follow_until: None,
             };
             self.desks.insert(name.clone(), desk);
@@ -313,7 +316,7 @@ impl Office {
                 let opened = Cursor::of(&self.mailbox, name).read().and_then(|since| {
                     let (hear, heard_by) = (self.sender.clone(), name.clone());
                     let (ended, ended_by) = (self.sender.clone(), name.clone());
-                    let hear = move |heard| drop(hear.send(Note::Heard(heard_by.clone(), heard)));
+                    let hear = move |heard, ticket| drop(hear.send(Note::Heard(heard_by.clone(), heard, ticket)));
                     desk.listener.open(&desk.target, &since, hear, move |why| drop(ended.send(Note::Silent(ended_by, why))))
                 });
                 if let Err(e) = opened {
@@ -349,7 +352,7 @@ impl Office {
             Some(Ok(accepted)) => tracing::info!(event = "answered", workflow = %accepted.round.workflow, "by {person} through ntfy"),
             Some(Err(e)) => {
                 tracing::warn!("target {name}: a reply changed nothing: {e}");
-                self.say_too_late(name, &reply?.round, &e);
+                self.say_too_late(name, &reply?, &e);
             }
             // Somebody else writes to the topic.
             None => {}
@@ -357,20 +360,34 @@ impl Office {
         workflow
     }
 
-    /// Tells the person whose button changed nothing.
-    fn say_too_late(&mut self, name: &str, round: &RoundId, error: &Error) {
-        let Some(desk) = self.desks.get_mut(name) else { return };
+    /// Tells the person whose button changed nothing: nobody else, and not again and again. Whoever may write to the topic can write anything.
+    fn say_too_late(&mut self, name: &str, reply: &Reply, error: &Error) {
+        let (Some(desk), Some(key)) = (self.desks.get_mut(name), &self.key) else { return };
+        let round = &reply.round;
+        desk.told_late.retain(|_, at| at.elapsed() < TOLD_LATE_EVERY);
+        if desk.programs >= AT_ONCE || desk.told_late.contains_key(round) {
+            return;
+        }
         let found = facts::of_workflow(&self.mailbox, &round.workflow, std::slice::from_ref(round));
-        let who = found.iter().find(|facts| facts.round == *round).and_then(|facts| facts.question.answer.as_ref());
-        let text =
-            who.map_or_else(|| crate::text::excerpt(&error.to_string(), 200), |answer| format!("It was {} before.", answer.said_by()));
+        let Some(facts) = found.iter().find(|facts| facts.round == *round) else { return };
+        if !key.made(name, reply, &facts.question) {
+            return;
+        }
+        let text = facts
+            .question
+            .answer
+            .as_ref()
+            .map_or_else(|| crate::text::excerpt(&error.to_string(), 200), |answer| format!("It was {} before.", answer.said_by()));
         let message = Message::plain(name, "too_late", &format!("{}: your button changed nothing", round.workflow), &text);
         let (sender, target) = (self.sender.clone(), name.to_owned());
         let started = means::call(&desk.target, &message, &[]).and_then(|call| {
             call::start(call, self.notify.time_limit.0, move |result| drop(sender.send(Note::Told(target, Vec::new(), result))))
         });
         match started {
-            Ok(()) => desk.programs += 1,
+            Ok(()) => {
+                desk.programs += 1;
+                desk.told_late.insert(round.clone(), Instant::now());
+            }
             Err(e) => log::error(&e),
         }
     }

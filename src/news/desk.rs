@@ -1,6 +1,6 @@
 //! One target at work: its records, what is being told, and the stream of its replies.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::config::{Event, Notify, Target};
 use crate::error::Result;
+use crate::id::RoundId;
 use crate::mailbox::{Folder, Mailbox, list, timers};
 use crate::news::facts::{self, Facts};
 use crate::news::ledger::Ledger;
@@ -27,6 +28,8 @@ pub(super) struct Desk {
     pub busy: HashSet<Place>,
     pub programs: usize,
     pub listener: Listener,
+    /// When a person was told that a button of a question changed nothing.
+    pub told_late: HashMap<RoundId, Instant>,
     /// How long its topic for replies is followed.
     pub follow_until: Option<Instant>,
 }

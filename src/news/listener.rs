@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::config::Target;
@@ -17,6 +18,12 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// The pauses after a stream that ended, and after one that ended again at once.
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// A message that is not dealt with yet. One stream has one: a topic that floods waits in its own connection, not in memory.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    _dropped: mpsc::Sender<()>,
+}
 
 /// The stream of one target.
 #[derive(Debug, Default)]
@@ -42,7 +49,7 @@ impl Listener {
         &mut self,
         target: &Target,
         since: &str,
-        hear: impl Fn(Heard) + Send + 'static,
+        hear: impl Fn(Heard, Ticket) + Send + 'static,
         ended: impl FnOnce(String) + Send + 'static,
     ) -> Result<()> {
         self.put_off();
@@ -106,14 +113,20 @@ impl Drop for Listener {
     }
 }
 
-fn read(mut output: impl BufRead, hear: impl Fn(Heard)) {
+fn read(mut output: impl BufRead, hear: impl Fn(Heard, Ticket)) {
+    let hear = |heard| {
+        let (ticket, is_done) = mpsc::channel();
+        hear(heard, Ticket { _dropped: ticket });
+        // Nothing is ever sent: the wait ends with the ticket.
+        let _ = is_done.recv();
+    };
     let mut line = Vec::new();
     loop {
         line.clear();
         match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) if line.last() != Some(&b'\n') => return,
-            Ok(_) => String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(&hear),
+            Ok(_) => String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear),
         }
     }
 }

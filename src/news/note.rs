@@ -1,6 +1,7 @@
 //! What the thread that tells people is told itself.
 
 use crate::id::WorkflowId;
+use crate::news::listener::Ticket;
 use crate::news::post::Place;
 use crate::news::replies::Heard;
 
@@ -12,8 +13,8 @@ pub(super) enum Note {
     LookAtAll,
     /// A program has ended that told these events.
     Told(String, Vec<Place>, Result<(), String>),
-    /// A message came in the topic for replies of a target.
-    Heard(String, Heard),
+    /// A message came in the topic for replies of a target. Its stream reads on once the ticket is dropped.
+    Heard(String, Heard, Ticket),
     /// The stream of a target ended, for this reason.
     Silent(String, String),
     Leave,

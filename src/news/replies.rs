@@ -67,6 +67,11 @@ impl ReplyKey {
         Ok(mac)
     }
 
+    /// Whether a reply came from a button that was made here, for this target and this question.
+    pub(super) fn made(&self, target: &str, reply: &Reply, question: &Question) -> bool {
+        self.fits(&reply.code, target, &reply.round, question, &reply.key).unwrap_or(false)
+    }
+
     fn fits(&self, code: &str, target: &str, round: &RoundId, question: &Question, key: &str) -> Result<bool> {
         let bytes: Option<Vec<u8>> = (0..code.len() / 2).map(|n| u8::from_str_radix(code.get(2 * n..2 * n + 2)?, 16).ok()).collect();
         let Some(bytes) = bytes.filter(|bytes| bytes.len() == 16) else { return Ok(false) };

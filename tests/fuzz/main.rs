@@ -63,4 +63,5 @@ targets! {
     transcript: a_transcript_says_the_same_in_any_pieces;
     text: text_of_any_characters_is_shown_and_quoted_safely;
     names: an_accepted_id_date_or_duration_is_written_as_it_was_read;
+    approval: a_question_shows_one_tool_call_and_a_rule_names_a_command_wherever_it_stands;
 }

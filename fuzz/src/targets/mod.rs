@@ -8,8 +8,10 @@
 //! | `operator` | `configuration`, `agent_file` |
 //! | `stream` | `stream`, `transcript` |
 //! | `small` | `text`, `names`: ids, names of files, durations, dates, chain signals, words of a command line |
+//! | `approval` | `approval`: calls that a person has to allow |
 //! | `promises` | what the targets have in common |
 
+mod approval;
 mod checkpoint;
 mod operator;
 mod promises;
@@ -38,4 +40,5 @@ pub const ALL: &[Target] = &[
     Target { name: "transcript", check: stream::transcript },
     Target { name: "text", check: small::text },
     Target { name: "names", check: small::names },
+    Target { name: "approval", check: approval::approval },
 ];

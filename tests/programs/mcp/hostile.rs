@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::{Client, Era};
-use crate::support::World;
+use crate::support::{World, needs, output, strace};
 
 #[test]
 fn what_is_no_message_is_passed_over() {
@@ -55,4 +55,15 @@ fn words_that_control_a_terminal_do_not_leave_a_list() {
     let mut client = Client::of(&world, Era::Of2025);
     let listed = client.call("list_questions", json!({}));
     assert!(listed.lines().count() == 1 && !listed.contains(['\u{1b}', '\u{202e}']), "{listed:?}");
+}
+
+#[test]
+fn where_the_system_refuses_the_first_thread_the_server_says_so_and_does_not_abort() {
+    needs!("strace");
+    let world = World::new();
+    let before =
+        strace(&["-f", "-qq", "-e", "trace=clone3", "-e", "inject=clone3:error=EAGAIN:when=1", "-e", "signal=none", "-o", "/dev/null"]);
+    let out = output(world.wrapped(&before, "askbox").arg("mcp").stdin(std::process::Stdio::null()));
+    assert_eq!(out.code(), 1, "{out:?}");
+    assert!(out.stderr.contains("error: ") && out.stderr.contains("hint: ") && !out.stderr.contains("panicked"), "{out:?}");
 }

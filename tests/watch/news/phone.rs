@@ -181,3 +181,38 @@ fn the_topic_is_followed_only_while_a_card_waits_and_again_after_the_server_was_
     phone.world.closed("docs", "delivered", 1);
     until("nobody follows any more", || phone.world.processes("curl").is_empty());
 }
+
+#[test]
+fn a_flood_of_forged_and_late_replies_starts_no_programs_and_takes_no_memory() {
+    needs!("python3", "curl");
+    let phone = Phone::new("work");
+    let watcher = phone.world.watch();
+    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
+    phone.world.ok("ask-post", &["-w", "open", "Merge?", "-o", "merge=", "-o", "keep="]);
+    let (card, open) = (phone.shows_title("docs asks"), phone.shows_title("open asks"));
+    phone.world.ok("ask-answer", &["docs", "merge", "--by", "bob"]);
+    // A true button, too late, again and again.
+    (0..6).for_each(|_| phone.press(&card["actions"][1]));
+    watcher.says_times("a reply changed nothing", 6);
+    phone.shows_title("docs: your button changed nothing");
+    // Somebody who knows the topic. Each message is nearly as long as ntfy lets it be.
+    let body = open["actions"][0]["body"].as_str().expect("a body");
+    let id = body.split(' ').nth(2).expect("an id");
+    let message = format!("askbox open {id} {} {}", "0".repeat(32), "x".repeat(3000));
+    let flood: String = (0..50_000)
+        .map(|n| serde_json::json!({"topic": "replies", "message": message, "id": format!("f{n}"), "time": 4e9 as u64, "event": "message"}))
+        .fold(String::new(), |all, line| all + &line.to_string() + "\n");
+    let store = phone.place.path("server/messages");
+    let before = std::fs::read_to_string(&store).expect("what was said");
+    std::fs::write(phone.place.path("server/flooded"), before + &flood).expect("a file");
+    std::fs::rename(phone.place.path("server/flooded"), &store).expect("in its place");
+    let read = || std::fs::read_to_string(phone.world.in_mailbox("news/phone.since")).ok()?.strip_prefix('f')?.parse::<u32>().ok();
+    until("a thousand of them are read", || read().is_some_and(|n| n >= 1000));
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", watcher.process.pid())).expect("it runs");
+    let kib = memory.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u32>().ok()).expect("its memory");
+    assert!(kib < 40 << 10, "{kib} KiB");
+    assert!(phone.world.processes("curl").len() <= 5, "{:?}", phone.world.processes("curl"));
+    let told = |title: &str| phone.shows().iter().filter(|m| m["title"].as_str().is_some_and(|t| t.contains(title))).count();
+    assert_eq!((told("docs: your button changed nothing"), told("open: your button")), (1, 0));
+    assert!(phone.world.in_mailbox("pending/open.json").exists());
+}

@@ -30,6 +30,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::surface::args::askbox_args::Mcp;
+use crate::thread;
 use desk::Desk;
 use receipts::{Receipted, Receipts};
 use server::Server;
@@ -38,6 +39,8 @@ use server::Server;
 pub fn run(args: Mcp) -> Result<u8> {
     let config = config::load()?.config.mcp;
     let failed = |what: &str, e: String| Error::failed(format!("{what}: {e}"), "start it again; a client does that by itself");
+    // Its first thread reads standard input. Where the system refuses that one, the runtime panics; it waits for a later one by itself.
+    let _ = thread::start(|| ())?.join();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("cannot start", e.to_string()))?;
     let ended = runtime.block_on(async {
