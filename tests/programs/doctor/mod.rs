@@ -351,6 +351,21 @@ fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
 }
 
 #[test]
+fn while_the_queue_is_paused_the_doctor_calls_no_answer_stuck_and_says_what_ends_the_pause() {
+    let world = well();
+    let watcher = world.watch();
+    let pid = watcher.process.pid();
+    world.sh(&format!("kill -STOP {pid}"));
+    answered(&world, "w");
+    backdate(&world, "m/answered/w.json");
+    world.sh("relaunch pause");
+    assert_eq!(finds(&world, "paused", "the queue"), "relaunch go");
+    world.sh("relaunch go");
+    finds_and_mends(&world, "stuck", "w");
+    world.sh(&format!("kill -CONT {pid}"));
+}
+
+#[test]
 fn doctor_completes_half_done_transitions() {
     needs!("jq");
     let world = well();

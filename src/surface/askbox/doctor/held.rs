@@ -17,6 +17,11 @@ pub(super) fn look(checkup: &mut Checkup) {
     disk(checkup, &mailbox);
 }
 
+/// Whether the queue launches nothing, so that no run is stuck by itself and no command starts one.
+pub(super) fn is_paused(checkup: &Checkup, mailbox: &Mailbox) -> bool {
+    summary::queue(mailbox, &checkup.config).is_ok_and(|queue| queue.state == QueueState::Paused)
+}
+
 fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
     let go = checkup.command("relaunch go");
     if let Some(how) = pause::held(mailbox) {

@@ -10,6 +10,7 @@ use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read_que
 use crate::run::attempt::record;
 use crate::run::claim;
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
+use crate::surface::askbox::doctor::held;
 use crate::{text, time};
 
 /// Checks a file of `pending/`.
@@ -137,7 +138,7 @@ pub(super) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &Work
     let live = list::round_names(mailbox, Folder::Running).filter(|r| Lock::is_held(&record::lock_path(mailbox, r)).unwrap_or(false));
     let queued =
         live.count() >= checkup.config.relaunch.max_concurrent || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *id);
-    if since >= PATIENCE && !queued {
+    if since >= PATIENCE && !queued && !held::is_paused(checkup, mailbox) {
         checkup.report("stuck", id.as_str(), format!("answered {ago} ago, but the watcher has not launched its agent"), by_hand);
     }
 }

@@ -9,6 +9,7 @@ use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::attempt::record::{self, State};
 use crate::run::view::status::{self, Standing};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
+use crate::surface::askbox::doctor::held;
 use crate::{text, time};
 
 /// Checks a round in `running/`, `parked/` or `closed/`.
@@ -53,7 +54,9 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, rou
         Standing::Queued if checkup.watcher => {}
         Standing::Retrying | Standing::Throttled => {
             let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
-            if due {
+            if due && held::is_paused(checkup, mailbox) {
+                // It is started when the queue goes on.
+            } else if due {
                 checkup.report("stuck", id.as_str(), format!("its next attempt is due but was not started{why}"), run);
             } else if !checkup.watcher {
                 let mend = checkup.command("relaunch watch");

@@ -21,6 +21,7 @@ mod post_call;
 mod take_approval;
 mod take_question;
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::config::ToolRule;
@@ -60,8 +61,12 @@ pub fn run(rules: &Hook) -> Result<u8> {
     if program::this_run().is_none() && !has_rules {
         return Ok(0);
     }
-    let in_time = thread::start(|| {
+    // Two decisions would be no decision: Claude Code's own rules would follow. Whoever takes this first speaks.
+    let word = Arc::new(Mutex::new(()));
+    let late = Arc::clone(&word);
+    let in_time = thread::start(move || {
         std::thread::sleep(TIME_LIMIT);
+        let _spoken = late.lock();
         let _ = Decision::Deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.".into()).print();
         std::process::exit(0);
     });
@@ -70,6 +75,8 @@ pub fn run(rules: &Hook) -> Result<u8> {
         (Ok(_), Ok(_)) => None,
         (Err(e), _) | (_, Err(e)) => Some(refusal(&e)),
     };
+    // Held until the process ends.
+    std::mem::forget(word.lock());
     let printed = decision.map_or(Ok(()), |decision| decision.print());
     printed.map(|()| 0).or_else(|e| {
         program::warn(&program::message(&e));
