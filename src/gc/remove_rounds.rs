@@ -8,6 +8,7 @@ use crate::gc::open;
 use crate::gc::pass::{Gc, gone, named};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::{Folder, WorkflowLock, children, lineage, list, read_question};
+use crate::run::approval::let_through;
 use crate::run::attempt::used_answer::MARKS;
 use crate::run::claim;
 use crate::run::money::costs;
@@ -22,7 +23,7 @@ fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
         0 if is_folder => name.parse::<u32>().is_ok(),
         _ if is_folder => false,
         0 => name == "lock" || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
-        _ => OF_AN_ATTEMPT.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
+        _ => OF_AN_ATTEMPT.contains(&name) || [let_through::PREFIX, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
     }
 }
 

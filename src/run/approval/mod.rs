@@ -3,6 +3,7 @@
 //! - `call`: a tool call and its hash
 //! - `ask`: the question that shows the call
 //! - `permit`: what an answer allows: exactly the call that was shown, once
+//! - `let_through`: what `askbox hook` has let through, for the supervisor that is asked once more
 //! - `grants`: what a person has allowed to a workflow, in the workflow's record
 //!
 //! 1. Whoever holds a call back asks with [`ask::question`].
@@ -15,4 +16,5 @@
 pub mod ask;
 pub mod call;
 pub mod grants;
+pub mod let_through;
 pub mod permit;

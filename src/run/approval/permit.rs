@@ -76,12 +76,6 @@ pub fn in_words(question: &Question) -> String {
     )
 }
 
-/// Whether the answer allows exactly this call, used or not.
-#[must_use]
-pub fn allows(question: &Question, call: &Call<'_>) -> bool {
-    ask::shows(question, call) && matches!(reply(question), Some(Reply::Once | Reply::Workflow))
-}
-
 /// Whether the round's answer has allowed a call.
 #[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {

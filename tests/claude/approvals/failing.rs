@@ -1,10 +1,14 @@
 //! Processes that die between an approval and its call, and launches in which nothing would hold a call.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::{ASK, begin, made, run_that_asks, wait_until_it_asks, world_with};
 use crate::support::claude::bash;
+use crate::support::files::{copy_program, write_program};
 use crate::support::process::kill;
+use crate::support::world::program;
 use crate::support::{ClaudeWorld, Signal, signal};
 
 #[test]
@@ -80,6 +84,32 @@ fn a_hook_that_fails_with_status_2_stops_the_call_and_one_that_ends_otherwise_le
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         world.prompt_stream(&prompt, &args).ok();
         assert_eq!(made.exists(), is_made, "{ending}, allowed: {allowed}");
+    }
+}
+
+#[test]
+fn a_named_call_whose_hook_died_meets_the_supervisor_although_other_rules_allow_the_tool() {
+    for (rules, is_asked) in [("ask = ['Bash(note:*)']", true), ("refuse = ['Bash(note:*)']", false)] {
+        let world = ClaudeWorld::new();
+        let made_file = world.path("made");
+        world.add_script("note", &format!("echo \"$@\" >> '{}'; echo noted \"$@\"", made_file.display()));
+        world.configure(&format!("[approvals]\n{rules}\n[runner.claude]\nallowed_tools = ['Bash(note:*)']\n"));
+        world.make_mailbox();
+        let installed = world.path("installed");
+        std::fs::create_dir(&installed).expect("a folder");
+        copy_program(Path::new(program("relaunch")), &installed.join("relaunch"));
+        // The hook's shell is killed, which Claude Code takes for no decision, as it does with a hook that takes too long.
+        write_program(&installed.join("askbox"), "#!/bin/sh\nkill -9 $PPID\n");
+        let watcher = world.start_as_watcher(world.any_command(installed.join("relaunch")).arg("watch"));
+        watcher.says("watching");
+        begin(&world, &json!([bash("note one"), {"text": "done"}]));
+        if is_asked {
+            world.wait_status("w", "the question", |_| world.names("pending") == ["w.json"]);
+            assert!(made(&world).is_empty() && world.document("pending/w.json")["approval"].is_object());
+            world.answer("w", "once");
+        }
+        world.wait_state("w", "delivered");
+        assert_eq!(made(&world).len(), usize::from(is_asked), "{rules}");
     }
 }
 

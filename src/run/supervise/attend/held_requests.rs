@@ -23,8 +23,6 @@ pub(super) struct HeldRequests {
     pub wakes: Option<Hints>,
     /// Whether a server was given the answer that this run brings.
     pub answer_was_given: bool,
-    /// Whether the agent program asked once more about the call that `askbox hook` let through in this run.
-    pub was_let_through: bool,
 }
 
 impl HeldRequests {

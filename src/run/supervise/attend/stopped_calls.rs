@@ -19,8 +19,8 @@ use crate::mailbox::documents::tool_call::ToolCall;
 use crate::mailbox::{Folder, Question, read_question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
-use crate::run::approval::grants;
 use crate::run::approval::permit::{self, Permit};
+use crate::run::approval::{grants, let_through};
 use crate::run::attempt::suspended_call;
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::held_requests::{Held, Request, Waiting};
@@ -54,11 +54,22 @@ impl Attendance<'_, '_> {
             }
             return;
         }
+        match self.was_let_through(&asked) {
+            Ok(true) => return self.allow_call(&asked),
+            Ok(false) => {}
+            Err(e) => return self.deny_call(&asked, &e.to_string()),
+        }
         match self.may_be_allowed(&asked) {
             Ok(true) => self.put_in_line(Waiting::Call(Box::new(asked), Instant::now())),
             Ok(false) => self.refuse(&asked),
             Err(e) => self.deny_call(&asked, &e.to_string()),
         }
+    }
+
+    /// Whether `askbox hook` has let exactly this call through, about which a rule of the agent program asks as well.
+    fn was_let_through(&self, asked: &PermissionRequest) -> Result<bool> {
+        let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
+        let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
     }
 
     /// Whether a person could allow the call, or has. Otherwise it is refused at once.
@@ -125,12 +136,6 @@ impl Attendance<'_, '_> {
         let call = Call { tool: asked.tool_name.raw(), input, cwd };
         let question = self.own_question()?;
         let handed_over = suspended_call::is_handed_over_in(self.mailbox, self.run);
-        let is_of_hook = question.tool_call.as_ref().is_some_and(|call| call.id == asked.tool_use_id.raw());
-        if is_of_hook && handed_over && permit::allows(&question, &call) && !self.requests.was_let_through {
-            // `askbox hook` has used the answer for this very call; now a rule of the agent program asks as well.
-            self.requests.was_let_through = true;
-            return Ok(Decided::Allow);
-        }
         if grants::covers(self.mailbox, &self.run.workflow_id, &call)? {
             return Ok(Decided::Allow);
         }

@@ -36,6 +36,8 @@ pub fn settings(folder: &Path, held: Option<&Held<'_>>) -> String {
     if held.is_some_and(|held| !held.approvals.is_empty()) {
         // A user's or a project's settings may switch off all hooks; these settings come before both (measured on Claude Code 2.1.330).
         settings["disableAllHooks"] = false.into();
+        // A call whose hook failed or took too long goes on to the rules of the agent program. These hand it to the supervisor.
+        settings["permissions"] = json!({ "ask": held.map(Held::rules).unwrap_or_default() });
     }
     settings.to_string()
 }
@@ -52,6 +54,10 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
+    fn rules(&self) -> Vec<String> {
+        self.approvals.ask.iter().chain(&self.approvals.refuse).map(ToString::to_string).collect()
+    }
+
     /// The hook. Its own time limit is shorter: a hook that Claude Code ends lets the call go on to Claude Code's own rules. So does one that
     /// fails with a status other than 2.
     fn hook(&self) -> Value {
@@ -104,6 +110,9 @@ mod tests {
             hook(None)["matcher"],
             "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
         );
+        let held = Held { askbox: Path::new("/askbox"), approvals: &config.approvals, waiting: None };
+        let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held))).unwrap();
+        assert_eq!(all["permissions"]["ask"], json!(["Bash(git push:*)", "mcp__db", "Bash(it's)"]), "they hold where the hook fails");
         let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();
         assert!(
             command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),

@@ -7,6 +7,7 @@ use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
 use crate::run::approval::grants;
+use crate::run::approval::let_through;
 use crate::run::approval::permit::{self, Permit};
 use crate::run::attempt::record::Run;
 use crate::run::attempt::suspended_call;
@@ -15,6 +16,14 @@ use crate::surface::askbox::hook::post_call;
 
 /// What is to become of a call in this run; `None`: the agent program's own rules decide. `is_named`: a rule says that a person is asked.
 pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let decision = decided(mailbox, run, event, is_named)?;
+    if matches!(decision, Some(Decision::Allow(_))) {
+        let_through::note(mailbox, run, &event.tool_use_id, &event.tool_name, &event.tool_input)?;
+    }
+    Ok(decision)
+}
+
+fn decided(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
     let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
     // A subagent whose call is deferred ends at once, without a word (measured on Claude Code 2.1.330).
     if event.agent_id.is_some() {
