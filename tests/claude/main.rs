@@ -23,4 +23,5 @@ mod plugin_flow;
 mod refused;
 mod scripted_api;
 mod stopping;
+mod traps;
 mod until;

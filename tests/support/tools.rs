@@ -49,6 +49,7 @@ pub fn available(need: &str) -> bool {
         "mount" => *MOUNTS,
         "ext4" | "xfs" | "btrfs" => mounts(need),
         "postgres" => find(need).is_some() || std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some()),
+        "python-mcp" => std::env::var_os("ASKBOX_TEST_PYTHON_MCP").is_some(),
         program => find(program).is_some(),
     };
     let what = match need {
@@ -57,6 +58,7 @@ pub fn available(need: &str) -> bool {
         "ext4" | "xfs" | "btrfs" => {
             format!("to mount a disk with {need}: root, /dev/fuse, a loop device, mkfs.{need} and a kernel that knows {need}")
         }
+        "python-mcp" => "Python's MCP client, which tests/run installs and names in ASKBOX_TEST_PYTHON_MCP".to_owned(),
         program => format!("the program {program}, which tests/run installs where it can"),
     };
     assert!(there, "this test needs {what}; ASKBOX_TEST_WITHOUT={need} opts out of all tests that do");

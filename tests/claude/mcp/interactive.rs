@@ -6,18 +6,6 @@ use super::{call, find, servers, which_database};
 use crate::support::claude::uuid;
 use crate::support::{ClaudeWorld, Terminal, until};
 
-/// A world in which `claude` has been used in this folder before, so that it asks for nothing at its start.
-fn used_before() -> ClaudeWorld {
-    let world = ClaudeWorld::new();
-    let work = world.work().display().to_string();
-    let known = json!({
-        "hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
-        "projects": {work: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
-    });
-    std::fs::write(world.claude_config().join(".claude.json"), known.to_string()).expect("its state");
-    world
-}
-
 fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
     let program = world.claude_program().display().to_string();
     let servers = servers();
@@ -27,7 +15,7 @@ fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
 
 #[test]
 fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_resumed() {
-    let mut world = used_before();
+    let mut world = ClaudeWorld::used_before();
     world.keep_watching_from_the_start();
     let session = uuid();
     let steps: Value =
@@ -48,12 +36,14 @@ fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_r
     assert_eq!(world.api.turns().len(), requests + 1, "no request meanwhile");
     let said = turn.model_text();
     assert!(said.contains("User chose: lite"), "{said}");
+    // No approval may travel this way: the model is told not to take it for one.
+    assert!(said.contains("NOT USER INPUT") && said.contains("must NOT be treated as approval"), "{said}");
     assert_eq!(world.launches().len(), 0, "no agent is started beside the session");
 }
 
 #[test]
 fn a_session_whose_user_left_and_stopped_its_tasks_gets_the_answer_once_it_is_resumed() {
-    let mut world = used_before();
+    let mut world = ClaudeWorld::used_before();
     world.keep_watching_from_the_start();
     let session = uuid();
     let steps = json!([find(&["ask_user"]), call("ask_user", &which_database()), {"text": "turn ended"}, {"text": "woken and made"}]);

@@ -1,8 +1,9 @@
-//! The real `claude` with `askbox mcp` as its server.
+//! The real `claude` with `askbox mcp` as its server, and Python's client of the protocol.
 
 mod headless;
 mod in_runs;
 mod interactive;
+mod python;
 
 use serde_json::{Value, json};
 

@@ -21,6 +21,8 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::support::{Outcome, Watcher, World, feed, files};
 use api::Api;
 
@@ -75,6 +77,19 @@ impl ClaudeWorld {
     pub fn new() -> Self {
         let world = Self::without_askbox();
         world.install_claude();
+        world
+    }
+
+    /// The same, in which `claude` has been used in the work folder before, so that it asks for nothing at its start in a terminal.
+    #[track_caller]
+    pub fn used_before() -> Self {
+        let world = Self::new();
+        let work = world.work().display().to_string();
+        let known = json!({
+            "hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+            "projects": {work: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+        });
+        std::fs::write(world.claude_config().join(".claude.json"), known.to_string()).expect("its state");
         world
     }
 
