@@ -6,9 +6,11 @@
 //! | `article.rs` | the article on chains: CLAUDE.md, `agent-cli`, four instruction files, the signals |
 //! | `snippets.rs` | "Subagent User Communication": three snippets for bash |
 //! | `child.rs` | how the Task tool starts agents; streaming and stopping a child; the lesson on subagents |
+//! | `lesson.rs` | that lesson's other prompts |
 
 mod article;
 mod child;
+mod lesson;
 mod snippets;
 
 /// A file of `tests/fixtures/seed`.
