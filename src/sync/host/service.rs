@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use postgres::Client;
+use postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::config::Sync;
@@ -29,7 +29,7 @@ pub const HEARTBEAT: Duration = Duration::from_secs(30);
 /// The shortest pause between two looks, however much happens.
 const CALM: Duration = Duration::from_millis(100);
 /// The pauses after a failure.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How the process was started.
@@ -105,6 +105,8 @@ struct Host<'a> {
     client: Option<Client>,
     epoch: Option<Epoch>,
     look: Option<Look>,
+    /// The statement that reads offers, of this connection.
+    offers: Option<Statement>,
     state: State,
     /// When the host last wrote that it is there.
     written: Option<Instant>,
@@ -117,7 +119,19 @@ impl<'a> Host<'a> {
     fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool) -> Self {
         let state = State { database: database.shown().into(), accepted: 0, failing: None, ..State::read(mailbox).unwrap_or_default() };
         let deferred = HashSet::new();
-        Self { mailbox, database, take_over, client: None, epoch: None, look: None, state, written: None, pause: FIRST_PAUSE, deferred }
+        Self {
+            mailbox,
+            database,
+            take_over,
+            client: None,
+            epoch: None,
+            look: None,
+            offers: None,
+            state,
+            written: None,
+            pause: FIRST_PAUSE,
+            deferred,
+        }
     }
 
     /// One look at the mailbox and at the offers. Says whether more offers may wait. A connection that failed is given up.
@@ -144,12 +158,13 @@ impl<'a> Host<'a> {
         }
         // The database may have been away for long, or may be one that was restored.
         self.look = Some(Look::new(store::believed(self.database, &mut client)?));
+        self.offers = Some(store::prepare_offers(self.database, &mut client)?);
         self.written = None;
         Ok(client)
     }
 
     fn exchange(&mut self, client: &mut Client) -> Result<bool, Failure> {
-        let (Some(look), Some(epoch)) = (&mut self.look, &self.epoch) else { return Ok(false) };
+        let (Some(look), Some(epoch), Some(offers)) = (&mut self.look, &self.epoch, &self.offers) else { return Ok(false) };
         let token = epoch.token;
         let changes = look.look(self.mailbox)?;
         let is_due = self.written.is_none_or(|at| at.elapsed() >= HEARTBEAT);
@@ -158,7 +173,7 @@ impl<'a> Host<'a> {
             self.written = Some(Instant::now());
         }
         look.told(changes);
-        let waiting = store::offers(self.database, client, token)?;
+        let waiting = store::offers(self.database, client, offers, token)?;
         self.state.reached_at = Some(time::now());
         let verdicts = self.decide(client, &waiting)?;
         if let (false, Some(look)) = (verdicts.is_empty(), &mut self.look) {

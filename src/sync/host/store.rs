@@ -1,6 +1,6 @@
 //! The statements of a host. Each write demands the host's token, so a host that was fenced changes nothing.
 
-use postgres::{Client, Row as Found, Transaction};
+use postgres::{Client, Row as Found, Statement, Transaction};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -97,19 +97,27 @@ pub fn believed(database: &Database, client: &mut Client) -> Result<Vec<(RoundId
     rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_, _>>().map_err(|e| failed(&e))
 }
 
-/// The offers for this host that wait, the oldest first.
+/// The statement that reads the offers for this host. It is prepared once for a connection: it is what a host asks all day.
 ///
 /// # Errors
-/// [`Failure::Fenced`] if another mailbox is the host.
-pub fn offers(database: &Database, client: &mut Client, token: Uuid) -> Result<Vec<Waiting>, Failure> {
-    let failed = |e: &postgres::Error| Failure::Failed(database.failed("does not tell offers", e));
-    let rows = client.query(
+/// If the database fails.
+pub fn prepare_offers(database: &Database, client: &mut Client) -> Result<Statement> {
+    let statement = client.prepare(
         "SELECT h.token = $1::text::uuid, o.offer_id::text, o.sent_by::text, CASE WHEN octet_length(o.doc) <= $2 THEN o.doc END
             FROM askbox.host h LEFT JOIN LATERAL (
                 SELECT * FROM askbox.offer WHERE host = current_user AND outcome IS NULL ORDER BY seq LIMIT $3
             ) o ON true WHERE h.host = current_user ORDER BY o.seq",
-        &[&token.to_string(), &SHORT, &OFFERS],
     );
+    statement.map_err(|e| database.failed("does not tell offers", &e))
+}
+
+/// The offers for this host that wait, the oldest first.
+///
+/// # Errors
+/// [`Failure::Fenced`] if another mailbox is the host.
+pub fn offers(database: &Database, client: &mut Client, statement: &Statement, token: Uuid) -> Result<Vec<Waiting>, Failure> {
+    let failed = |e: &postgres::Error| Failure::Failed(database.failed("does not tell offers", e));
+    let rows = client.query(statement, &[&token.to_string(), &SHORT, &OFFERS]);
     let rows = rows.map_err(|e| failed(&e))?;
     let is_host = rows.first().map(|row| row.try_get(0)).transpose().map_err(|e| failed(&e))?;
     if is_host != Some(true) {

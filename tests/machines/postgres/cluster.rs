@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use postgres::{Client, NoTls};
 
@@ -21,6 +22,7 @@ pub struct Cluster {
     user: Option<String>,
     server: Mutex<Option<(Running, Sender<()>)>>,
     settings: Vec<String>,
+    port: u16,
 }
 
 /// The newest PostgreSQL of Debian's packages, or what `PATH` has.
@@ -37,13 +39,22 @@ impl Cluster {
         Self::in_folder(if memory.is_dir() { memory } else { Path::new("/tmp") }, &[])
     }
 
+    /// A cluster that is reached by TLS, too, at this port of loopback, with a certificate that its folder gets.
+    pub fn with_tls(port: u16, certify: impl Fn(&Path)) -> Self {
+        Self::laid_out(Path::new("/tmp"), &[&format!("port={port}"), "listen_addresses=127.0.0.1", "ssl=on"], port, certify)
+    }
+
     /// A cluster in this folder, with these settings.
     pub fn in_folder(place: &Path, settings: &[&str]) -> Self {
+        Self::laid_out(place, settings, 5432, |_| ())
+    }
+
+    fn laid_out(place: &Path, settings: &[&str], port: u16, certify: impl Fn(&Path)) -> Self {
         let folder = tempfile::Builder::new().prefix("askbox-pg").tempdir_in(place).expect("a temporary folder");
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("a mode");
         let user = rustix::process::geteuid().is_root().then(|| "postgres".to_owned());
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let cluster = Self { folder, user, server: Mutex::new(None), settings };
+        let cluster = Self { folder, user, server: Mutex::new(None), settings, port };
         let data = cluster.folder.path().join("data");
         std::fs::create_dir(&data).expect("a folder");
         if let Some(user) = &cluster.user {
@@ -51,6 +62,10 @@ impl Cluster {
         }
         let mut initdb = cluster.command(&program("initdb"));
         output(initdb.args(["--no-sync", "-A", "trust", "-U", "owner", "-E", "UTF8", "--locale=C", "-D"]).arg(&data)).ok();
+        certify(&data);
+        if let Some(user) = &cluster.user {
+            output(Command::new("chown").arg("-R").arg(format!("{user}:")).arg(&data)).ok();
+        }
         cluster.start();
         cluster
     }
@@ -95,15 +110,24 @@ impl Cluster {
     /// Stops the server with SIGKILL, as a crash does, and all its children with it.
     pub fn crash(&self) {
         let Some((server, _alive)) = self.server.lock().unwrap().take() else { return };
-        let of_server = |status: &str| status.lines().any(|line| line == format!("PPid:\t{}", server.pid()));
-        let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
-        let status = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let children: Vec<i32> = pids.filter(|pid| of_server(&status(pid))).collect();
+        let children = children(server.pid());
         // The children of a killed postmaster end by themselves, but not at once; while one lives, no other postmaster starts.
         server.kill();
         children.iter().for_each(|child| signal(*child, Signal::KILL));
         until("the server's children are gone", || children.iter().all(|child| !crate::support::process::is_alive(*child)));
         let _removed = std::fs::remove_file(self.folder.path().join("data/postmaster.pid"));
+    }
+
+    /// The time that the server and its children, also those that have ended, have spent on a processor so far. It does not depend on what else the machine does.
+    pub fn cpu(&self) -> Duration {
+        let pid = self.server.lock().unwrap().as_ref().map(|(server, _)| server.pid()).expect("a server");
+        let ticks = |pid: i32| -> u64 {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+            fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum()
+        };
+        // Linux counts a hundred ticks a second.
+        Duration::from_millis(10 * children(pid).into_iter().chain([pid]).map(ticks).sum::<u64>())
     }
 
     /// The folder of its socket.
@@ -117,8 +141,14 @@ impl Cluster {
     }
 
     pub fn connect(&self, role: &str, database: &str) -> Result<Client, postgres::Error> {
-        postgres::Config::new().host(self.socket()).user(role).dbname(database).connect(NoTls)
+        postgres::Config::new().host(self.socket()).port(self.port).user(role).dbname(database).connect(NoTls)
     }
+}
+
+fn children(parent: i32) -> Vec<i32> {
+    let is_child = |status: &str| status.lines().any(|line| line == format!("PPid:\t{parent}"));
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| is_child(&std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default())).collect()
 }
 
 impl Drop for Cluster {

@@ -11,15 +11,21 @@
 //! | `roles.rs` | what a host's and a person's role may not do |
 //! | `schema.rs` | migrations, versions, pruning, addresses |
 //! | `partitions.rs` | host, database or person is cut off |
+//! | `costs.rs` | what a round costs; it prints a table |
+//! | `link.rs` | a link that a test cuts |
+//! | `storm.rs` | rounds with two people racing, while everything is killed and cut off |
 //! | `killed.rs` | the process of a host is killed at each of its system calls |
 
 mod cluster;
+mod costs;
 mod host;
 mod hub;
 mod killed;
+mod link;
 mod offers;
 mod partitions;
 mod projection;
 mod roles;
 mod schema;
+mod storm;
 mod twins;

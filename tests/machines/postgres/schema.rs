@@ -134,3 +134,36 @@ fn a_wrong_address_a_missing_role_and_an_open_file_of_passwords_are_told_in_word
     std::fs::set_permissions(&passwords, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     host.sync();
 }
+
+#[test]
+fn over_a_network_the_servers_certificate_and_its_name_are_verified() {
+    needs!("postgres", "openssl");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
+    let world = World::new();
+    // A certificate of `localhost`, by an authority of the test's own.
+    let certify = |data: &std::path::Path| {
+        let script = r#"openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE
+            openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost
+            echo subjectAltName=DNS:localhost > names
+            openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt
+            chmod 600 server.key"#;
+        crate::support::output(world.any_command("sh").args(["-ec", script]).current_dir(data)).ok();
+        std::fs::copy(data.join("ca.pem"), world.path("ca.pem")).expect("a certificate");
+    };
+    let cluster = Cluster::with_tls(port, certify);
+    let migrate = |host: &str, authority: &str| {
+        let mut command = world.command("askbox");
+        let address = format!("postgresql://owner@{host}:{port}/postgres?sslmode=verify-full");
+        crate::support::output(command.args(["sync", "migrate", "--database", &address]).env("PGSSLROOTCERT", authority))
+    };
+    let authority = world.path("ca.pem");
+    let authority = authority.to_str().expect("a path");
+    migrate("localhost", authority).ok();
+    assert!(cluster.connect("owner", "postgres").expect("a socket").query_one("SELECT count(*) FROM askbox.migration", &[]).is_ok());
+    let out = migrate("127.0.0.1", authority);
+    assert!(out.code() == 1 && out.stderr.contains("not valid for name"), "{}", out.words());
+    let out = migrate("localhost", "");
+    assert!(out.code() == 1 && out.stderr.contains("invalid peer certificate"), "{}", out.words());
+    let out = migrate("localhost", "/nowhere.pem");
+    assert!(out.code() == 1 && out.stderr.contains("/nowhere.pem"), "{}", out.words());
+}
