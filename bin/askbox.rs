@@ -40,6 +40,8 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),
         #[cfg(feature = "sync")]
         Command::Sync(args) => askbox::surface::askbox::sync::run(&args),
+        #[cfg(feature = "web")]
+        Command::Web(args) => askbox::surface::askbox::web::run(&args),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
     }

@@ -4,7 +4,7 @@
 //! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
-//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `peers`, `sync`, `upkeep`: the sections. `event`, `quiet_hours`: values of `notify`.
+//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `peers`, `sync`, `upkeep`, `web`: the sections. `event`, `quiet_hours`: values of `notify`.
 //! - `tool_rule`, `shell_commands`: a rule that names tool calls; which commands a line of shell could run.
 //! - `settings`: all sections together, the list of keys, and their defaults.
 //! - `prompt_template`: the operator's own first message, checked when it is read.
@@ -30,6 +30,7 @@ mod template;
 mod tool_rule;
 mod upkeep;
 mod values;
+mod web;
 
 pub use approvals::Approvals;
 pub use event::Event;
@@ -48,3 +49,4 @@ pub use sync::Sync;
 pub use template::template;
 pub use tool_rule::ToolRule;
 pub use upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics};
+pub use web::{Listen, Web};

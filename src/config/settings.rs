@@ -13,6 +13,7 @@ use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
 use crate::config::sync::Sync;
 use crate::config::upkeep::{History, Log, Mcp, Metrics};
+use crate::config::web::Web;
 use crate::error::Result;
 
 /// Everything that can be configured. Every key is optional.
@@ -46,6 +47,8 @@ pub struct Config {
     pub metrics: Metrics,
     /// `[mcp]`
     pub mcp: Mcp,
+    /// `[web]`
+    pub web: Web,
 }
 
 impl Config {
@@ -59,7 +62,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 14] = [
+pub const SECTIONS: [Section; 15] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -74,6 +77,7 @@ pub const SECTIONS: [Section; 14] = [
     Log::SECTION,
     Metrics::SECTION,
     Mcp::SECTION,
+    Web::SECTION,
 ];
 
 /// All keys in the order of the documentation.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::config::notify;
 use crate::config::peers;
 use crate::config::settings::Config;
+use crate::config::web;
 use crate::error::{Error, Result};
 
 /// The longest wait of a tool's call.
@@ -58,6 +59,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
     }
     notify::check(&config.notify, &config.target)?;
     peers::check(&config.peers)?;
+    web::check(&config.web)?;
     config.approvals.check()?;
     config.runner(None).map(drop)
 }

@@ -12,13 +12,15 @@
 //! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
 //! | `terminal.rs` | a real terminal, by tmux |
 //! | `claude/` | the real `claude` and its scripted API |
+//! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
 //! | `json_schema.rs` | a small validator |
-#![allow(dead_code, unused_imports, reason = "each of the five test programs uses a part")]
+#![allow(dead_code, unused_imports, reason = "each of the test programs uses a part")]
 
 pub mod claude;
 pub mod dice;
 pub mod files;
 pub mod json_schema;
+pub mod page;
 pub mod process;
 pub mod terminal;
 pub mod tools;
@@ -28,6 +30,7 @@ pub mod world;
 pub use claude::ClaudeWorld;
 pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
+pub use page::{Browser, Page, Reply};
 pub use process::{LIMIT, Outcome, Running, Signal, end_process, feed, in_parallel, kill, output, processes, signal, until};
 pub use terminal::Terminal;
 pub(crate) use tools::needs;

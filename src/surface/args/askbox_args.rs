@@ -12,6 +12,8 @@ use crate::surface::args::setup_args::Setup;
 #[cfg(feature = "sync")]
 use crate::surface::args::sync_args::SyncArgs;
 use crate::surface::args::value_parsers;
+#[cfg(feature = "web")]
+use crate::surface::args::web_args::Web;
 
 const EXAMPLES: &str = "Examples:
   $ askbox demo
@@ -172,6 +174,21 @@ pub enum Command {
     /// Answers travel, launches never leave the machine: people make offers, and the machine that has the question decides.
     #[cfg(feature = "sync")]
     Sync(SyncArgs),
+    /// Serve the page with which people answer from a browser, on this computer or on the phone
+    ///
+    /// The page shows what the inbox shows, and what became of each answer; it works without scripting. Each device signs in once, with a
+    /// link: askbox web link. The page listens on this computer only. The guide has the ways to reach it from elsewhere: ssh -L, tailscale
+    /// serve, caddy.
+    #[cfg(feature = "web")]
+    #[command(after_help = "Examples:
+  $ askbox web
+  the page is at http://127.0.0.1:8347; a device signs in with: askbox web link
+
+  $ askbox web link \"ann's phone\"
+  $ askbox web --listen unix:/run/user/1000/askbox.sock
+  $ askbox web sessions
+  $ askbox web revoke \"ann's phone\"")]
+    Web(Web),
     /// Print what the last word can become: the shells' completions call this
     #[command(hide = true)]
     Complete {

@@ -16,3 +16,5 @@ pub mod setup_args;
 #[cfg(feature = "sync")]
 pub mod sync_args;
 pub mod value_parsers;
+#[cfg(feature = "web")]
+pub mod web_args;

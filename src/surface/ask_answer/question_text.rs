@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::documents::question::{Content, Kind, Part};
+use crate::mailbox::documents::question::{Content, Kind, OnExpiry, Part};
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within, round};
 use crate::surface::terminal::columns::{padded, width};
@@ -117,13 +117,7 @@ pub fn about_and_context<'a>(mailbox: &Mailbox, found: &'a Round) -> (String, Op
     if let Some(at) = question.expires_at.filter(|_| found.folder != Folder::Pending) {
         let _ = writeln!(out, "  had time until {}", fitted::moment(at));
     } else if let Some(at) = question.expires_at {
-        let then = match (question.on_expiry(), &question.default) {
-            (crate::mailbox::documents::question::OnExpiry::Default, Some(default)) => {
-                format!("then the default `{}` applies", excerpt(&default.to_text(), 60))
-            }
-            (crate::mailbox::documents::question::OnExpiry::Cancel, _) => "then it is cancelled".into(),
-            _ => "then it stays open".into(),
-        };
+        let then = then_on_expiry(question);
         let word = match at <= time::now() {
             true if question.until.is_some() => "in vain since",
             true => "overdue since",
@@ -148,11 +142,31 @@ pub fn about_and_context<'a>(mailbox: &Mailbox, found: &'a Round) -> (String, Op
     (out, question.context.as_deref())
 }
 
+/// What happens when the question's time is over.
+#[must_use]
+pub fn then_on_expiry(question: &Question) -> String {
+    match (question.on_expiry(), &question.default) {
+        (OnExpiry::Default, Some(default)) => format!("then the default `{}` applies", excerpt(&default.to_text(), 60)),
+        (OnExpiry::Cancel, _) => "then it is cancelled".into(),
+        _ => "then it stays open".into(),
+    }
+}
+
 /// The most earlier questions of a thread that are shown.
 const MAX_THREAD: usize = 8;
 
-/// What was asked before, and what the person asked back, the oldest first.
-fn thread(mailbox: &Mailbox, question: &Question) -> String {
+/// What was asked before a question, and what the person asked back.
+#[derive(Debug)]
+pub struct Earlier {
+    /// The question before.
+    pub asked: String,
+    /// Who asked back, and what.
+    pub asked_back: Option<(String, String)>,
+}
+
+/// What was asked before, the oldest first.
+#[must_use]
+pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
     let mut earlier = Vec::new();
     let mut next = question.in_reply_to;
     let mut seen = Vec::new();
@@ -160,18 +174,24 @@ fn thread(mailbox: &Mailbox, question: &Question) -> String {
         seen.push(id);
         let round = RoundId { workflow: question.workflow_id.clone(), question: id };
         let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
-        let answer = document.typed.answer.as_ref();
-        let asked_back = answer
-            .map_or(String::new(), |a| format!("\n  {} asked back: {}", excerpt(&a.by, 60), asked(a.note.as_deref().unwrap_or_default())));
-        earlier.push(format!("  before: {}{asked_back}\n", asked(&document.typed.title())));
+        let asked_back = document.typed.answer.as_ref().map(|a| (excerpt(&a.by, 60), a.note.clone().unwrap_or_default()));
+        earlier.push(Earlier { asked: document.typed.title(), asked_back });
         next = document.typed.in_reply_to;
     }
     earlier.reverse();
-    if earlier.is_empty() { String::new() } else { format!("\n{}", earlier.concat()) }
+    earlier
+}
+
+fn thread(mailbox: &Mailbox, question: &Question) -> String {
+    let back = |(by, words): &(String, String)| format!("\n  {by} asked back: {}", asked(words));
+    let line = |e: Earlier| format!("  before: {}{}\n", asked(&e.asked), e.asked_back.as_ref().map(back).unwrap_or_default());
+    let earlier: String = earlier(mailbox, question).into_iter().map(line).collect();
+    if earlier.is_empty() { earlier } else { format!("\n{earlier}") }
 }
 
 /// In whose run a question was asked. Tasks and results are written by askbox itself, and are never pending.
-fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
+#[must_use]
+pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
     let question = &found.document.typed;
     let is_ours = !matches!(question.content(), Content::Question) && !matches!(found.folder, Folder::Pending | Folder::Answered);
     if is_ours || asked_within::is_proven(mailbox, question).unwrap_or(false) {

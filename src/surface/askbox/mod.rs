@@ -23,3 +23,5 @@ pub mod setup;
 #[cfg(feature = "sync")]
 pub mod sync;
 pub mod tree_view;
+#[cfg(feature = "web")]
+pub mod web;

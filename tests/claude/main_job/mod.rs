@@ -5,5 +5,7 @@ mod answers;
 mod costs;
 mod fresh;
 mod killed;
+#[cfg(feature = "web")]
+mod page;
 mod resume;
 mod surface;

@@ -1,0 +1,49 @@
+//! `askbox web`: the page with which people answer from a browser.
+//!
+//! A process of its own that calls only the rooms below, and keeps nothing but who is signed in. Pages are made here, whole; the one
+//! script of the page only asks for a page again when something changed. So everything works without it.
+//!
+//! | room | idea |
+//! |---|---|
+//! | `serve` | starts, listens, ends |
+//! | `listen` | addresses, and how many connections there may be for how long |
+//! | `routes` | which address is which page |
+//! | `gate` | the one check before all routing: host, session, origin, form; who is signed in |
+//! | `commands` | `link`, `sessions`, `revoke` |
+//! | `index` | the questions that wait, read again only where their files changed |
+//! | `changes` | what changed in the mailbox, told to the pages that are open |
+//! | `onlooker` | a page that is visible is a person who sees new questions |
+//! | `form` | what a person filled in, as an answer |
+//! | `send` | sends what a person decided about the question that was shown |
+//! | `pages` | the pages |
+//! | `templates`, `static` | their HTML; the style, the script, the icons |
+
+mod changes;
+mod commands;
+mod form;
+mod gate;
+mod index;
+mod listen;
+mod onlooker;
+mod pages;
+mod routes;
+mod send;
+mod serve;
+
+use crate::error::{Error, Result};
+use crate::surface::args::web_args::{Web, WebCommand};
+use crate::surface::program;
+
+/// Runs `askbox web`; returns the exit status.
+pub fn run(args: &Web) -> Result<u8> {
+    if program::env("ASKBOX_RUN").is_some() {
+        let message = "the page is for people, and this is an agent's run";
+        return Err(Error::conflict(message, "leave it to a person: end your turn"));
+    }
+    match &args.command {
+        None => serve::run(args),
+        Some(WebCommand::Link(link)) => commands::link(link),
+        Some(WebCommand::Sessions) => commands::sessions(args.common.json),
+        Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke),
+    }
+}

@@ -1,0 +1,215 @@
+//! A question as its page shows it.
+
+use std::borrow::Cow;
+
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::round::Round;
+use crate::mailbox::{Mailbox, Question};
+use crate::surface::ask_answer::question_text::{self, Earlier};
+use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
+use crate::surface::askbox::web::pages::{frame, markdown};
+use crate::surface::askbox::web::send;
+use crate::text;
+use crate::time;
+
+/// A question.
+#[derive(Debug)]
+pub struct Asked {
+    pub workflow: String,
+    pub question_id: String,
+    /// The hash of all of this that a person goes by.
+    pub shown: Uuid,
+    /// The first line of the question, and its other lines.
+    pub title: String,
+    pub rest: String,
+    pub is_batch: bool,
+    /// The tool that a person may allow to be called.
+    pub approves: Option<String>,
+    pub asked_by: String,
+    pub project: String,
+    pub folder: String,
+    pub ago: String,
+    pub priority: i32,
+    /// Whether its time is over.
+    pub is_overdue: bool,
+    /// When it expires, and what happens then.
+    pub expiry: Option<String>,
+    /// The event that answers it.
+    pub event: Option<String>,
+    /// In whose run it was asked.
+    pub within: Option<String>,
+    pub earlier: Vec<Earlier>,
+    /// The context as HTML.
+    pub context: Option<String>,
+    /// An answer that was taken back.
+    pub taken_back: Option<String>,
+    pub parts: Vec<AskedPart>,
+    pub note: String,
+    pub why: String,
+    pub back: String,
+}
+
+/// One part of a question.
+#[derive(Debug)]
+pub struct AskedPart {
+    pub n: usize,
+    /// Its text, where there are several.
+    pub text: String,
+    pub header: String,
+    /// What kind of answer is asked for.
+    pub kind: Cow<'static, str>,
+    pub is_yes_no: bool,
+    pub is_number: bool,
+    pub is_several: bool,
+    pub options: Vec<AskedOption>,
+    /// Whether words of one's own may be written.
+    pub takes_words: bool,
+    pub words: String,
+    pub chosen: Chosen,
+    /// What is missing.
+    pub open: Option<&'static str>,
+    /// The options that the words may mean.
+    pub perhaps: Vec<AskedOption>,
+}
+
+/// What is chosen beside options.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    pub yes: bool,
+    pub no: bool,
+    pub words: bool,
+}
+
+/// One option.
+#[derive(Debug, Clone)]
+pub struct AskedOption {
+    pub place: usize,
+    pub key: String,
+    pub description: String,
+    pub preview: String,
+    pub is_chosen: bool,
+}
+
+impl Asked {
+    /// The question of a round, with what was filled in.
+    pub fn of(mailbox: &Mailbox, round: &Round, filled: &Filled) -> Result<Self> {
+        let question = &round.document.typed;
+        // A call is shown with everything that cannot be seen in it.
+        let show = |words: &str| if question.approval.is_some() { text::visible(words) } else { text::printable(words) };
+        let (title, rest) = head(question);
+        let until = question.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
+        let expiry = question.expires_at.map(|at| {
+            let (moment, then) = (time::local(at), question_text::then_on_expiry(question));
+            match (at - time::now()).to_std() {
+                Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
+                Err(_) => format!("overdue since {moment}"),
+            }
+        });
+        let taken_back = question.taken_back.as_ref().map(|back| {
+            format!("{}; taken back by {} {}", text::excerpt(&back.answer, 200), text::excerpt(&back.by, 60), frame::ago(Some(back.at)))
+        });
+        let project = question.project();
+        let blank = FilledPart::default();
+        let parts = question.parts();
+        Ok(Self {
+            workflow: question.workflow_id.to_string(),
+            question_id: round.id.question.to_string(),
+            shown: send::hash_of_shown(question)?,
+            title: show(&title),
+            rest: show(&rest),
+            is_batch: question.is_batch(),
+            approves: question.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            asked_by: text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 60),
+            project: if project == "-" { String::new() } else { project },
+            folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
+            ago: frame::ago(question.asked_at()),
+            priority: question.priority.unwrap_or(0),
+            is_overdue: question_text::is_overdue(question, time::now()),
+            expiry,
+            event: until,
+            within: question.parent.as_ref().map(|parent| question_text::within(mailbox, round, parent)),
+            earlier: question_text::earlier(mailbox, question).into_iter().map(printable).collect(),
+            context: question.context.as_deref().map(markdown::to_html),
+            taken_back,
+            parts: parts
+                .iter()
+                .enumerate()
+                .map(|(n, part)| AskedPart::of(n, part, question, filled.parts.get(n).unwrap_or(&blank)))
+                .collect(),
+            note: filled.note.clone(),
+            why: filled.why.clone(),
+            back: filled.back.clone(),
+        })
+    }
+
+    /// Whether something is missing in one of the parts.
+    pub fn is_open(&self) -> bool {
+        self.parts.iter().any(|part| part.open.is_some() || !part.perhaps.is_empty())
+    }
+}
+
+/// The first line of what is asked, and the rest. Of a batch without a text of its own, its number of questions.
+fn head(question: &Question) -> (String, String) {
+    let text = if question.is_batch() && question.question.is_empty() {
+        format!("{} questions", question.questions.len())
+    } else {
+        question.question.trim().to_owned()
+    };
+    let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    (title.to_owned(), rest.trim_end().to_owned())
+}
+
+fn printable(earlier: Earlier) -> Earlier {
+    let back = |(by, words): (String, String)| (by, text::printable(&words));
+    Earlier { asked: text::printable(&earlier.asked), asked_back: earlier.asked_back.map(back) }
+}
+
+impl AskedPart {
+    fn of(n: usize, part: &Part, question: &Question, filled: &FilledPart) -> Self {
+        let kind = part.kind();
+        let option = |(place, choice): (usize, &crate::mailbox::documents::options::Choice)| AskedOption {
+            place,
+            key: text::visible(&choice.key),
+            description: text::printable(&choice.description),
+            preview: choice.preview.as_deref().map(text::printable).unwrap_or_default(),
+            is_chosen: filled.has(&place.to_string()),
+        };
+        let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();
+        let perhaps = match &filled.open {
+            Some(Open::Perhaps(places)) => places.iter().filter_map(|&place| options.get(place)).cloned().collect(),
+            _ => Vec::new(),
+        };
+        let open = match &filled.open {
+            Some(Open::Because(why)) => Some(*why),
+            Some(Open::Perhaps(near)) if near.is_empty() => {
+                Some("Is this one of the options? Choose it above; or say below that these are your own words.")
+            }
+            Some(Open::Perhaps(_)) => Some("Is this one of the options?"),
+            None => None,
+        };
+        let has_options = matches!(kind, Kind::Choice | Kind::MultiChoice);
+        Self {
+            n,
+            text: if question.is_batch() { text::printable(&part.question) } else { String::new() },
+            header: part.header.as_deref().map(text::one_line).unwrap_or_default(),
+            kind: question_text::kind(part),
+            is_yes_no: kind == Kind::YesNo,
+            is_number: kind == Kind::Number,
+            is_several: kind == Kind::MultiChoice,
+            takes_words: kind == Kind::Text || has_options && part.free_text != Some(false),
+            options: if has_options { options } else { Vec::new() },
+            words: filled.words.clone(),
+            chosen: Chosen { yes: filled.has("yes"), no: filled.has("no"), words: filled.has("words") },
+            open,
+            perhaps,
+        }
+    }
+
+    /// Whether the person is asked what the words mean.
+    pub fn asks_what_is_meant(&self) -> bool {
+        self.open.is_some_and(|open| open.starts_with("Is this"))
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run does: its status, and its last events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::agent::events::{Event, EventKind};
+use crate::error::Result;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::Mailbox;
+use crate::run::view::status::{self, Standing, Status};
+use crate::run::view::tail::{Next, RoundEvents};
+use crate::surface::askbox::web::gate::SignedIn;
+use crate::surface::askbox::web::pages::frame::{self, Frame};
+use crate::surface::askbox::web::routes::Site;
+use crate::surface::relaunch::event_words::{self, Clock};
+use crate::text;
+
+/// How many events are shown, the last ones.
+const SHOWN: usize = 150;
+/// The longest text of one event, in bytes.
+const LONGEST: usize = 4 << 10;
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct RunPage {
+    frame: Frame,
+    workflow: String,
+    status: Status,
+    state: &'static str,
+    title: String,
+    ago: String,
+    now: Option<String>,
+    why: Option<String>,
+    todo: Option<String>,
+    result: Option<String>,
+    cost: Option<String>,
+    question: Option<String>,
+    events: Vec<Told>,
+    is_cut: bool,
+    goes_on: bool,
+}
+
+/// One event in words.
+struct Told {
+    at: String,
+    what: String,
+    said: String,
+    is_bad: bool,
+}
+
+/// `/run/WORKFLOW`
+pub async fn show(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>, Path(workflow): Path<String>) -> Response {
+    site.page(move |site| {
+        let workflow: WorkflowId = workflow.parse()?;
+        let status = status::of(&site.mailbox, &workflow)?;
+        let round = status.question_id.filter(|_| status.attempt.is_some());
+        let round = round.map(|question| RoundId { workflow: workflow.clone(), question });
+        let (events, is_cut) = round.map_or_else(|| Ok((Vec::new(), false)), |round| last_events(&site.mailbox, round))?;
+        let shown = |text: &Option<String>| text.as_deref().map(text::printable).filter(|text| !text.is_empty());
+        let page = RunPage {
+            frame: Frame::of(site, &signed_in, "tree"),
+            workflow: workflow.to_string(),
+            state: status.state.word(),
+            title: text::excerpt(&status.question, 300),
+            ago: frame::ago(status.since),
+            now: status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
+            why: shown(&status.why),
+            todo: shown(&status.todo),
+            result: shown(&status.result),
+            cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
+            question: status.question_id.map(|id| id.to_string()),
+            goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
+            status,
+            events,
+            is_cut,
+        };
+        Ok(frame::reply(StatusCode::OK, &page))
+    })
+    .await
+}
+
+/// The last events of a round, of all its attempts, and whether there were more.
+fn last_events(mailbox: &Mailbox, round: RoundId) -> Result<(Vec<Told>, bool)> {
+    let (mut events, mut last, mut is_cut) = (RoundEvents::of(mailbox, round, false), VecDeque::new(), false);
+    loop {
+        match events.read()? {
+            Next::Event(_, event) => last.extend(told(&event)),
+            Next::Attempt(n) => {
+                last.push_back(Told { at: String::new(), what: "attempt".into(), said: n.to_string(), is_bad: false });
+            }
+            Next::Nothing => break,
+        }
+        if last.len() > SHOWN {
+            last.pop_front();
+            is_cut = true;
+        }
+    }
+    Ok((last.into(), is_cut))
+}
+
+fn told(event: &Event) -> Option<Told> {
+    let words = event_words::words(event, Clock::Local);
+    let (at, rest) = words.split_once("  ")?;
+    let (what, said) = rest.split_once(' ').unwrap_or((rest, ""));
+    let is_bad = matches!(event.kind, EventKind::ToolResult { is_error: true, .. } | EventKind::Parked { .. });
+    Some(Told { at: at.to_owned(), what: what.to_owned(), said: text::beginning(said.trim_start(), LONGEST), is_bad })
+}

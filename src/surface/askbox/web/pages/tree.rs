@@ -1,0 +1,104 @@
+//! Workflows below those that started them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::chain::forest::{self, Node, Which};
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::run::view::status::Standing;
+use crate::surface::askbox::web::gate::SignedIn;
+use crate::surface::askbox::web::pages::frame::{self, Frame};
+use crate::surface::askbox::web::routes::Site;
+use crate::surface::relaunch::status::queue_state;
+use crate::text;
+
+/// The most workflows that are shown.
+const SHOWN: usize = 500;
+/// The deepest level that is drawn.
+const LEVELS: usize = 12;
+
+#[derive(Template)]
+#[template(path = "tree.html")]
+struct TreePage {
+    frame: Frame,
+    branches: Vec<Branch>,
+    /// Whether there are more.
+    is_cut: bool,
+    /// The workflow whose tree alone is shown.
+    of: Option<String>,
+}
+
+struct Branch {
+    workflow: String,
+    level: usize,
+    state: &'static str,
+    ago: String,
+    cost: Option<String>,
+    said: String,
+    /// The question that a person can answer.
+    question: Option<String>,
+}
+
+/// `/tree`
+pub async fn show(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>) -> Response {
+    site.page(move |site| page(site, &signed_in, None)).await
+}
+
+/// `/tree/WORKFLOW`
+pub async fn show_one(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>, Path(workflow): Path<String>) -> Response {
+    site.page(move |site| {
+        let workflow: WorkflowId = workflow.parse()?;
+        forest::check_known(&site.mailbox, &workflow)?;
+        page(site, &signed_in, Some(workflow))
+    })
+    .await
+}
+
+fn page(site: &Site, signed_in: &SignedIn, of: Option<WorkflowId>) -> Result<Response> {
+    let mut branches = Vec::new();
+    let looked = forest::look(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), |mut nodes| {
+        if branches.len() > SHOWN {
+            // Enough is known: the rest is not read.
+            return Err(Error::failed(ENOUGH, ""));
+        }
+        queue_state::explain(&site.mailbox, nodes.iter_mut().map(|node| &mut node.status))?;
+        branches.extend(nodes.iter().map(branch));
+        Ok(())
+    });
+    match looked {
+        Err(Error::Failed { message, .. }) if message == ENOUGH => {}
+        other => other?,
+    }
+    let is_cut = branches.len() > SHOWN;
+    branches.truncate(SHOWN);
+    let of = of.map(|workflow| workflow.to_string());
+    Ok(frame::reply(StatusCode::OK, &TreePage { frame: Frame::of(site, signed_in, "tree"), branches, is_cut, of }))
+}
+
+const ENOUGH: &str = "enough";
+
+fn branch(node: &Node) -> Branch {
+    let status = &node.status;
+    let question = text::excerpt(&status.question, 160);
+    let said = match (&status.live, &status.result, &status.why) {
+        (Some(live), ..) if status.state == Standing::Running => format!("{}: {question}", text::one_line(&live.words)),
+        (_, Some(result), _) if node.outcome.is_some() => text::excerpt(result, 160),
+        (_, _, Some(why)) => format!("{question} ({})", text::excerpt(why, 160)),
+        _ => question,
+    };
+    let asks = matches!(status.state, Standing::Pending | Standing::Overdue | Standing::Waiting);
+    Branch {
+        workflow: status.workflow_id.to_string(),
+        level: node.depth.min(LEVELS),
+        state: node.outcome.map_or_else(|| status.state.word(), |end| end.word()),
+        ago: frame::ago(status.since),
+        cost: (node.tree_cost_usd > 0.0).then(|| format!("${:.4}", node.tree_cost_usd)),
+        said,
+        question: status.question_id.filter(|_| asks).map(|id| id.to_string()),
+    }
+}

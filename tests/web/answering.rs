@@ -1,0 +1,211 @@
+//! Answers: what is shown, what counts, what comes back.
+
+use serde_json::json;
+
+use crate::support::{Browser, Page, World};
+
+fn world_with_page() -> (World, Page, Browser) {
+    let world = World::new();
+    world.make_mailbox();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    (world, page, browser)
+}
+
+/// Where a workflow's open question is shown.
+fn place(world: &World, workflow: &str) -> String {
+    format!("/q/{workflow}/{}", world.round(workflow))
+}
+
+#[test]
+fn an_answer_of_each_kind_is_recorded_as_it_was_meant_with_the_devices_name() {
+    let (world, _page, browser) = world_with_page();
+    let posted = [
+        ("choice", &["-o", "merge=Into one", "-o", "keep=Keep both"][..], &[("a0", "1")][..], json!("keep")),
+        ("words", &["-o", "merge=Into one"], &[("a0", "words"), ("w0", "neither,\r\nplease")], json!("neither,\nplease")),
+        ("several", &["-t", "multi_choice", "-o", "a=A", "-o", "b=B", "-o", "c=C"], &[("a0", "0"), ("a0", "2")], json!(["a", "c"])),
+        ("yes-no", &["-t", "yes_no"], &[("a0", "no")], json!("no")),
+        ("number", &["-t", "number"], &[("w0", " 4.5 ")], json!("4.5")),
+        ("text", &[], &[("w0", "as you like")], json!("as you like")),
+    ];
+    for (workflow, options, fields, value) in posted {
+        world.ok("ask-post", &[&["-w", workflow, "What?"], options].concat());
+        let receipt = browser.answer(&world, workflow, &[fields, &[("note", "a note")]].concat());
+        assert!(receipt.text().contains("accepted"), "{}", receipt.text());
+        let answer = &world.document(&format!("answered/{workflow}.json"))["answer"];
+        assert_eq!((&answer["value"], &answer["note"]), (&value, &json!("a note")), "{workflow}");
+        assert_eq!((&answer["by"], &answer["channel"]), (&json!("ann's phone"), &json!("web")), "{workflow}");
+        assert_eq!(answer["through"], "web", "{workflow}");
+    }
+    let batch = r#"{"workflow_id":"batch","questions":[{"id":"db","question":"Which?","header":"Store","options":[{"label":"pg","description":"A server","preview":"CREATE TABLE"},{"label":"sqlite"}]},{"question":"How many?","type":"number"}]}"#;
+    world.run_with("ask-post", &["--file", "-"], batch.as_bytes()).ok();
+    let shown = browser.see(&place(&world, "batch")).text();
+    for words in ["2 questions", "Store", "Which?", "A server", "CREATE TABLE", "How many?", "a number"] {
+        assert!(shown.contains(words), "no {words} in {shown}");
+    }
+    browser.answer(&world, "batch", &[("a0", "1"), ("w1", "3")]);
+    assert_eq!(world.document("answered/batch.json")["answer"]["value"], json!({"db": "sqlite", "q2": "3"}));
+}
+
+#[test]
+fn a_form_that_leaves_something_open_comes_back_with_what_was_filled_in() {
+    let (world, _page, browser) = world_with_page();
+    world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
+    let path = place(&world, "w");
+    for (fields, words) in [
+        (&[][..], "Choose one."),
+        (&[("a0", "0"), ("w0", "but wait")], "words of your own are written as well"),
+        (&[("act", "back")], "Write your question first."),
+        (&[("act", "nothing")], "Press one of the buttons."),
+    ] {
+        let act = if fields.iter().any(|(name, _)| *name == "act") { &[][..] } else { &[("act", "send")] };
+        let reply = browser.fill(&path, &[fields, &[("note", "keep this note")], act].concat());
+        assert_eq!(reply.status, 422, "{fields:?}");
+        assert!(reply.text().contains(words) && reply.body.contains("keep this note"), "{fields:?}: {}", reply.text());
+    }
+    // A near miss is asked back, and decided by what the person says of it.
+    let near = browser.fill(&path, &[("w0", "mrege"), ("act", "send")]);
+    assert!(near.status == 422 && near.text().contains("Is this one of the options?"), "{}", near.text());
+    assert_eq!(near.hidden("mw0").as_deref(), Some("mrege"));
+    assert_eq!(world.names("pending"), ["w.json"]);
+    let meant = browser.fill_as_shown(&near, &path, &[("w0", "mrege"), ("mw0", "mrege"), ("m0", "own"), ("act", "send")]);
+    assert_eq!(meant.status, 303);
+    assert_eq!(world.document("answered/w.json")["answer"]["value"], "mrege");
+}
+
+#[test]
+fn a_question_is_declined_asked_back_and_its_answer_taken_back() {
+    let (world, _page, browser) = world_with_page();
+    for workflow in ["declined", "asked-back", "undone"] {
+        world.ok("ask-post", &["-w", workflow, "Ship?", "-o", "a=A"]);
+    }
+    browser.fill(&place(&world, "declined"), &[("act", "decline"), ("why", "not now")]);
+    let answer = &world.document("answered/declined.json")["answer"];
+    assert_eq!((&answer["outcome"], &answer["note"]), (&json!("declined"), &json!("not now")));
+    browser.fill(&place(&world, "asked-back"), &[("act", "back"), ("back", "Which branch?")]);
+    let answer = &world.document("answered/asked-back.json")["answer"];
+    assert_eq!((&answer["asks_back"], &answer["note"]), (&json!(true), &json!("Which branch?")));
+    let path = place(&world, "undone");
+    let receipt = browser.answer(&world, "undone", &[("a0", "0")]);
+    assert!(receipt.text().contains("Take it back"), "{}", receipt.text());
+    let undone = browser.fill_as_shown(&receipt, &format!("{path}/undo"), &[]);
+    assert_eq!(undone.header("location"), Some(format!("{path}#question").as_str()));
+    assert!(browser.see(&path).text().contains("an earlier answer: answered by ann's phone through web (web); taken back by ann's phone"));
+    assert_eq!(world.names("answered"), ["asked-back.json", "declined.json"]);
+}
+
+#[test]
+fn who_is_second_is_told_who_was_first_and_keeps_the_draft() {
+    let (world, page, ann) = world_with_page();
+    let bob = page.signed_in(&world, "bob's laptop");
+    world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
+    let path = place(&world, "w");
+    let (first, second) = (ann.see(&path), bob.see(&path));
+    assert_eq!(ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]).status, 303);
+    let lost = bob.fill_as_shown(&second, &path, &[("a0", "1"), ("note", "because of the tests"), ("act", "send")]);
+    assert_eq!(lost.status, 409, "{}", lost.text());
+    for words in ["already answered by ann's phone through web", "You had chosen keep", "because of the tests", "merge"] {
+        assert!(lost.text().contains(words), "no {words} in {}", lost.text());
+    }
+    assert_eq!(world.document("answered/w.json")["answer"]["value"], "merge");
+    // The same form once more, as a browser sends it that heard no reply, is no race.
+    let again = ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]);
+    assert_eq!((again.status, again.header("location")), (303, Some(format!("{path}#outcome").as_str())));
+    assert_eq!(world.audit("w"), ["posted", "answered"]);
+}
+
+#[test]
+fn many_browsers_answer_at_once_and_one_answer_counts() {
+    let (world, page, browser) = world_with_page();
+    world.ok("ask-post", &["-w", "w", "Which?", "-t", "number"]);
+    let path = place(&world, "w");
+    let shown = browser.see(&path);
+    let statuses = std::sync::Mutex::new(Vec::new());
+    let numbers: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+    crate::support::in_parallel(6, &numbers, |number| {
+        let reply = browser.fill_as_shown(&shown, &path, &[("w0", number), ("act", "send")]);
+        statuses.lock().unwrap().push((reply.status, number.clone()));
+    });
+    let statuses = statuses.into_inner().unwrap();
+    let won: Vec<_> = statuses.iter().filter(|(status, _)| *status == 303).collect();
+    assert_eq!((won.len(), statuses.iter().filter(|(status, _)| *status == 409).count()), (1, 11), "{statuses:?}");
+    assert_eq!(world.document("answered/w.json")["answer"]["value"], won[0].1.as_str());
+    drop(page);
+}
+
+#[test]
+fn an_answer_counts_only_for_the_question_that_was_shown() {
+    let (world, _page, browser) = world_with_page();
+    world.ok("ask-post", &["-w", "w", "Delete the old backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
+    let path = place(&world, "w");
+    let shown = browser.see(&path);
+    // The same round with other words: a file that was changed by hand.
+    let file = world.in_mailbox("pending/w.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (from, to) in [("Delete the old backups?", "Delete all backups?"), ("\"question\"", "\"context\":\"all of them\",\"question\"")] {
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+        assert!(refused.status == 409 && refused.text().contains("changed while you read it"), "{to}: {}", refused.text());
+    }
+    // The next round of the workflow.
+    std::fs::write(&file, text).unwrap();
+    world.ok("ask-answer", &["cancel", "w"]);
+    world.ok("ask-post", &["-w", "w", "Delete the new backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
+    let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert_eq!(world.names("pending"), ["w.json"]);
+    // An address without the round leads to the newest one.
+    let newest = browser.get("/q/w");
+    assert_eq!((newest.status, newest.header("location")), (303, Some(place(&world, "w").as_str())));
+}
+
+#[test]
+fn hostile_words_are_shown_and_do_nothing() {
+    let (world, _page, browser) = world_with_page();
+    let evil = "<script>alert(1)</script>";
+    let context = format!("{evil} ![x](https://spy.example/x.png) [go](javascript:alert(1))");
+    let question = json!({
+        "workflow_id": "w", "question": format!("{evil}\nsecond\u{202e} line"), "context": context, "asked_by": evil,
+        "options": [{"label": evil, "description": evil, "preview": evil}], "cwd": format!("/{evil}"), "priority": 3,
+    });
+    world.run_with("ask-post", &["--file", "-"], question.to_string().as_bytes()).ok();
+    for path in ["/".to_owned(), place(&world, "w"), "/tree".into(), "/run/w".into()] {
+        let page = browser.see(&path).body;
+        assert!(!page.contains("<script>") && !page.contains("<img") && !page.contains("href=\"javascript"), "{path}: {page}");
+        assert!(!page.contains('\u{202e}') && page.contains("alert(1)"), "{path}: {page}");
+    }
+    let receipt = browser.answer(&world, "w", &[("a0", "0"), ("note", evil)]);
+    assert!(!receipt.body.contains("<script>"), "{}", receipt.body);
+    assert!(!browser.see("/done").body.contains("<script>"));
+    for path in ["/q/..%2f..%2fetc", "/q/w/not-a-uuid", "/run/-rf", "/tree/nobody", "/q/nobody", "/static/..%2fpage.js", "/static/x"] {
+        assert!([404, 422].contains(&browser.get(path).status), "{path}");
+    }
+}
+
+#[test]
+fn an_open_page_is_told_what_changed_by_its_ids_alone() {
+    let (world, _page, browser) = world_with_page();
+    let mut stream = browser.follow();
+    stream.hears("text/event-stream");
+    world.ok("ask-post", &["-w", "news", "A secret question?"]);
+    let heard = stream.hears("data: news");
+    assert!(!heard.contains("secret"), "{heard}");
+    assert!(browser.see("/").text().contains("A secret question?"));
+    world.ok("ask-answer", &["news", "done"]);
+    stream.hears("data: news");
+    assert!(!browser.see("/").text().contains("A secret question?"));
+    assert!(browser.see("/done").text().contains("answered by ann through ask-answer"));
+}
+
+#[test]
+fn a_question_made_by_hand_and_a_file_that_cannot_be_read_are_shown() {
+    let (world, _page, browser) = world_with_page();
+    std::fs::write(world.in_mailbox("pending/hand.json"), r#"{"question":"By hand?","workflow_id":"hand","options":{"a":"A"}}"#).unwrap();
+    std::fs::write(world.in_mailbox("pending/torn.json"), r#"{"question":"#).unwrap();
+    let inbox = browser.see("/");
+    assert!(inbox.text().contains("By hand?") && inbox.text().contains("unreadable"), "{}", inbox.text());
+    let newest = browser.get("/q/hand");
+    let path = newest.header("location").expect("its round").to_owned();
+    assert_eq!(browser.fill(&path, &[("a0", "0"), ("act", "send")]).status, 303);
+    assert_eq!(world.document("answered/hand.json")["answer"]["value"], "a");
+}

@@ -1,0 +1,40 @@
+// The server dies while it takes an answer.
+"use strict";
+const { assert, launch, person, run, signIn } = require("./lib.js");
+const fs = require("fs");
+
+const appears = async (path) => {
+  while (!fs.existsSync(path)) await new Promise((done) => setTimeout(done, 20));
+};
+
+run(async ({ base, link, place, pid, folder }) => {
+  const browser = await launch();
+  const page = await person(browser, "phone");
+  await signIn(page, base + link, "ann's phone");
+  await page.goto(base + place);
+  // What the browser says of a server that is gone interrupts a page that is asked for meanwhile.
+  const load = async () => {
+    while (!(await page.goto(base + place).then(() => true, () => false))) await new Promise((done) => setTimeout(done, 200));
+  };
+  await page.getByText("One section", { exact: true }).click();
+  await page.getByText("Add a note").click();
+  await page.getByLabel("A note beside the answer").fill("as we said");
+  process.kill(pid, "SIGSTOP");
+  await page.getByRole("button", { name: "Send the answer" }).click({ noWaitAfter: true });
+  // The form is on its way.
+  await new Promise((done) => setTimeout(done, 500));
+  process.kill(pid, "SIGKILL");
+  fs.writeFileSync(folder + "/killed", "");
+  await appears(folder + "/again");
+  // The draft is there, and is sent once more.
+  await load();
+  assert.ok(await page.getByRole("radio", { name: "merge" }).isChecked());
+  assert.strictEqual(await page.getByLabel("A note beside the answer").inputValue(), "as we said");
+  await page.getByRole("button", { name: "Send the answer" }).click();
+  await page.waitForURL(/#outcome$/);
+  // A person who presses the button of an old page is told what counts.
+  await page.goBack();
+  await load();
+  assert.ok((await page.locator(".given").textContent()).includes("merge"));
+  await browser.close();
+});

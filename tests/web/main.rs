@@ -1,0 +1,15 @@
+//! The page, `askbox web`: the check before all routing, answers, races, real browsers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answering;
+mod browsers;
+mod check;
+mod in_a_browser;
+mod killed;
+mod many;
+mod pictures;
+mod presence;
+mod signing_in;

@@ -1,0 +1,104 @@
+//! Links, devices, signing out.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Page, Signal, World, signal};
+
+#[test]
+fn a_link_shows_a_button_and_signs_in_once() {
+    let world = World::new();
+    let page = world.serve_page();
+    let (ann, eve) = (page.browser(), page.browser());
+    let link = world.link_to_page(None);
+    // Whatever shows previews of links may open it any number of times.
+    for _ in 0..3 {
+        let shown = eve.see(&link);
+        assert!(shown.text().contains("Sign this device in") && shown.header("set-cookie").is_none(), "{shown:?}");
+    }
+    let foreign = eve.send(&eve.form(&link, "Origin: http://evil.example\r\n", &[("device", "eve")]));
+    assert_eq!(foreign.status, 403);
+    let nameless = ann.post(&link, &[("device", " ")]);
+    assert_eq!((nameless.status, nameless.header("set-cookie")), (422, None), "a name is asked for again");
+    let signed_in = ann.post(&link, &[("device", "ann's phone")]);
+    let cookie = signed_in.header("set-cookie").expect("a cookie");
+    assert_eq!(signed_in.status, 303);
+    assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/;"), "{cookie}");
+    for stolen in [eve.post(&link, &[("device", "eve")]), eve.get(&link)] {
+        assert_eq!((stolen.status, stolen.header("set-cookie")), (410, None), "{}", stolen.text());
+    }
+    let sessions = world.ok("askbox", &["web", "sessions"]);
+    assert!(sessions.starts_with("ann's phone  since ") && sessions.lines().count() == 1, "{sessions}");
+}
+
+#[test]
+fn of_many_that_use_one_link_at_once_one_is_signed_in() {
+    let world = World::new();
+    let page = world.serve_page();
+    let link = world.link_to_page(None);
+    let taken = std::sync::atomic::AtomicUsize::new(0);
+    crate::support::in_parallel(8, &[(); 8], |()| {
+        if page.browser().post(&link, &[("device", "x")]).status == 303 {
+            taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert_eq!((taken.into_inner(), world.ok("askbox", &["web", "sessions"]).lines().count()), (1, 1));
+}
+
+#[test]
+fn who_is_not_signed_in_sees_nothing_and_who_is_signed_out_no_more() {
+    let world = World::new();
+    world.ok("ask-post", &["-w", "secret-plan", "Merge?"]);
+    let page = world.serve_page();
+    let stranger = page.browser();
+    for path in ["/", "/done", "/tree", "/run/secret-plan", "/q/secret-plan", "/events", "/here", "/nowhere"] {
+        let reply = stranger.get(path);
+        assert_eq!(reply.status, 401, "{path}");
+        assert!(!reply.body.contains("secret-plan") || path.contains("secret-plan"), "{path}: {}", reply.body);
+    }
+    let (desk, phone) = (page.signed_in(&world, "desk"), page.signed_in(&world, "phone"));
+    assert!(desk.see("/").text().contains("Merge?"));
+    let mut stream = phone.follow();
+    stream.hears("text/event-stream");
+    assert_eq!(world.ok("askbox", &["web", "revoke", "phone"]), "phone: signed out\n");
+    assert_eq!((phone.get("/").status, desk.get("/").status), (401, 200));
+    stream.ends();
+    assert_eq!(desk.fill_as_shown(&desk.see("/"), "/out", &[]).status, 200);
+    assert_eq!(desk.get("/").status, 401);
+    assert!(world.run("askbox", &["web", "sessions"]).stderr.contains("no device is signed in"));
+    assert!(world.refused(3, "askbox web revoke phone").contains("no device with the name phone"));
+}
+
+#[test]
+fn the_file_of_devices_is_private_and_holds_no_secret_and_outlives_the_page() {
+    let world = World::new();
+    let mut page = world.serve_page();
+    let (browser, link) = (page.signed_in(&world, "desk"), world.link_to_page(None));
+    let file = world.config().with_file_name("web-devices.json");
+    let written = std::fs::read_to_string(&file).expect("the file");
+    let cookie = browser.cookie.clone().expect("a cookie").split_once('=').expect("a value").1.to_owned();
+    assert!(!written.contains(&cookie) && !written.contains(link.trim_start_matches("/in/")), "{written}");
+    assert_eq!(file.metadata().expect("the file").permissions().mode() & 0o777, 0o600);
+    signal(page.process.pid(), Signal::TERM);
+    assert!(page.process.wait().success());
+    let again: Page = world.serve_page();
+    let browser = crate::support::Browser { port: again.port, ..browser };
+    browser.see("/");
+    assert_eq!(world.ok("askbox", &["web", "revoke", "--all"]).lines().count(), 1);
+    assert_eq!((browser.get("/").status, browser.get(&link).status), (401, 410));
+}
+
+#[test]
+fn a_link_has_the_name_under_which_browsers_reach_the_page() {
+    let world = World::new();
+    let begins = |args: &[&str], start: &str| {
+        let link = world.ok("askbox", &[&["web", "link"], args].concat());
+        assert!(link.starts_with(start), "{args:?}: {link}");
+    };
+    begins(&[], "http://127.0.0.1:8347/in/");
+    begins(&["--url", "http://localhost:9000/"], "http://localhost:9000/in/");
+    world.configure("[web]\nhosts = [\"box.example\"]\ntls_in_front = true");
+    begins(&["phone"], "https://box.example/in/");
+    world.configure("[web]\nlisten = \"unix:/nowhere/s\"");
+    assert!(world.refused(2, "askbox web link").contains("has no URL"));
+    assert!(world.refused(5, "askbox web link default").contains("stands for an answer that nobody gave"));
+}
