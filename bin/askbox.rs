@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
-use askbox::surface::askbox::{agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, notify_test, setup, tree_view};
+use askbox::surface::askbox::{
+    agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, keygen, notify_test, setup, tree_view,
+};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Gc(args) => gc::run(&args),
         Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
+        Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
         Command::Count(args) => count::run(&args),

@@ -4,13 +4,14 @@
 //! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
-//! - `relaunching`, `runners`, `approvals`, `limits`, `notify`, `peers`, `sync`, `upkeep`, `web`: the sections. `event`, `quiet_hours`: values of `notify`.
+//! - `relaunching`, `runners`, `answers`, `approvals`, `limits`, `notify`, `peers`, `sync`, `upkeep`, `web`: the sections. `event`, `quiet_hours`: values of `notify`.
 //! - `tool_rule`, `shell_commands`: a rule that names tool calls; which commands a line of shell could run.
 //! - `settings`: all sections together, the list of keys, and their defaults.
 //! - `prompt_template`: the operator's own first message, checked when it is read.
 //! - `load`, `parse`, `values`: find the file, read its text, check the values.
 //! - `template`: the file that `askbox init` writes.
 
+mod answers;
 mod approvals;
 mod event;
 mod limits;
@@ -32,6 +33,7 @@ mod upkeep;
 mod values;
 mod web;
 
+pub use answers::{Answers, Way};
 pub use approvals::Approvals;
 pub use event::Event;
 pub use limits::{Chain, Limits};

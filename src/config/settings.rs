@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::answers::Answers;
 use crate::config::approvals::Approvals;
 use crate::config::limits::{Chain, Limits};
 use crate::config::notify::{Notify, Target};
@@ -25,6 +26,8 @@ pub struct Config {
     pub relaunch: Relaunch,
     /// `[runner]`
     pub runner: Runners,
+    /// `[answers]`
+    pub answers: Answers,
     /// `[approvals]`
     pub approvals: Approvals,
     /// `[limits]`
@@ -62,10 +65,11 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 15] = [
+pub const SECTIONS: [Section; 16] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
+    Answers::SECTION,
     Approvals::SECTION,
     Limits::SECTION,
     Chain::SECTION,

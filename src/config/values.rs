@@ -59,6 +59,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
     }
     notify::check(&config.notify, &config.target)?;
     peers::check(&config.peers)?;
+    config.answers.check()?;
     web::check(&config.web)?;
     config.approvals.check()?;
     config.runner(None).map(drop)

@@ -3,7 +3,10 @@
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::{Answer, AnswerValue, BY_DEFAULT, BY_EVENT};
 use crate::mailbox::documents::check_answer::Given;
+use crate::mailbox::documents::question::Question;
 use crate::mailbox::documents::through::Through;
+#[cfg(feature = "relaunch")]
+use crate::mailbox::trust::Signer;
 
 /// Somebody who answers, through one program.
 #[derive(Debug, Clone)]
@@ -12,6 +15,8 @@ pub struct Answerer {
     channel: String,
     through: Option<Through>,
     given: Given,
+    #[cfg(feature = "relaunch")]
+    signer: Option<Signer>,
 }
 
 impl Answerer {
@@ -22,13 +27,49 @@ impl Answerer {
     pub fn person(by: impl Into<String>, channel: impl Into<String>, through: Through) -> Result<Self> {
         let (by, channel) = (by.into(), channel.into());
         check_name(&by)?;
-        Ok(Self { by, channel, through: Some(through), given: Given::ByPerson })
+        Ok(Self { through: Some(through), given: Given::ByPerson, ..Self::named(by, channel) })
     }
 
     /// The asker of the question, who has said beforehand what counts without a person: a default or an event.
     #[must_use]
     pub fn asker() -> Self {
-        Self { by: BY_DEFAULT.into(), channel: "timer".into(), through: None, given: Given::ByAsker }
+        Self::named(BY_DEFAULT.into(), "timer".into())
+    }
+
+    fn named(by: String, channel: String) -> Self {
+        Self {
+            by,
+            channel,
+            through: None,
+            given: Given::ByAsker,
+            #[cfg(feature = "relaunch")]
+            signer: None,
+        }
+    }
+
+    /// With signed answers, if there is a signer.
+    #[cfg(feature = "relaunch")]
+    #[must_use]
+    pub fn signing(self, signer: Option<Signer>) -> Self {
+        Self { signer, ..self }
+    }
+
+    /// Whether the answers are signed.
+    pub(in crate::mailbox) fn signs(&self) -> bool {
+        #[cfg(feature = "relaunch")]
+        return self.signer.is_some();
+        #[cfg(not(feature = "relaunch"))]
+        false
+    }
+
+    /// The complete answer, signed if the answers are. May take minutes: somebody may have to touch a token.
+    pub(in crate::mailbox) fn signed(&self, question: &Question, answer: Answer) -> Result<Answer> {
+        #[cfg(feature = "relaunch")]
+        if let Some(signer) = &self.signer {
+            return signer.sign(question, answer);
+        }
+        let _ = question;
+        Ok(answer)
     }
 
     /// With values that the person has said are their own words, even if they are close to an option.

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`documents`] | the documents as types, and their checks |
 //! | [`transitions`] | the transitions: post, intake, answer, expire, withdraw, close, settle |
+//! | `trust` | which answers the operator trusts, and how answers are signed |
 //! | [`checkpoints`] | the state that a fresh process resumes from |
 //! | [`layout`] | folders, paths, the workflow's lock |
 //! | [`read_question`] | reads one question document |
@@ -68,6 +69,8 @@ pub mod read_question;
 pub mod round;
 pub mod timers;
 pub mod transitions;
+#[cfg(feature = "relaunch")]
+pub mod trust;
 pub mod workflows;
 
 pub use documents::answer::{Answer, AnswerValue, Outcome};

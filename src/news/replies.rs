@@ -12,6 +12,7 @@ use serde::Deserialize;
 use sha2::Sha256;
 use uuid::Uuid;
 
+use crate::config;
 use crate::disk;
 use crate::document;
 use crate::error::{Error, Result};
@@ -128,6 +129,8 @@ fn reply(message: &str) -> Option<Reply> {
 pub(super) fn apply(mailbox: &Mailbox, key: &ReplyKey, target: &str, person: &str, reply: &Reply) -> Result<Accepted> {
     let round = &reply.round;
     let answerer = Answerer::person(person, CHANNEL, Through::Message)?;
+    // Says so at once if it would not count.
+    let _ = config::load()?.config.answers.signer(&Through::Message)?;
     let answered = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &answerer, |question| {
         if !key.fits(&reply.code, target, round, question, &reply.key)? {
             return Err(Error::invalid("reply", "is not from a button of this mailbox", "answer the question at a terminal"));

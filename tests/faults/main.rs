@@ -18,6 +18,7 @@ mod killed_at_every_syscall;
 #[cfg(feature = "mcp")]
 mod killed_mcp;
 mod power_cut;
+mod refusal_killed;
 mod shortages;
 mod stopped_processes;
 mod storm;

@@ -10,6 +10,7 @@ use askbox::mailbox::documents::question::MAX_QUESTION;
 use askbox::mailbox::documents::through::Through;
 use askbox::mailbox::transitions::post::{self, IfPending};
 use askbox::mailbox::transitions::{accept, close, settle};
+use askbox::mailbox::trust::Policy;
 use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
 use askbox::run::claim::{self, By, ClaimAttempt};
 use serde_json::{Value, json};
@@ -162,7 +163,7 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
     let ann = Answerer::person("ann", "ask-answer", Through::Terminal).unwrap();
     accept::answer(mailbox, &workflow, None, ann.value(AnswerValue::Text(answer.into())), &ann).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
-    match claim::claim(mailbox, &workflow, By::Prompt).unwrap() {
+    match claim::claim(mailbox, &workflow, By::Prompt(&Policy::default())).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),
         ClaimAttempt::Refused(why) => panic!("{workflow}: {why:?}"),
     }

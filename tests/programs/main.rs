@@ -35,6 +35,7 @@ mod session_news;
 mod setup;
 mod small_programs;
 mod tree;
+mod trusted;
 mod umask;
 mod versions_agree;
 mod waits;

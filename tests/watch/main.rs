@@ -18,6 +18,7 @@ mod operator;
 mod partial;
 mod pause;
 mod told;
+mod trusted;
 mod umask;
 mod unreadable;
 mod until;

@@ -144,6 +144,9 @@ pub struct Answer {
     /// A remark beside the value, the reason for declining, or the person's own question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The signature of the person's key, `ed25519:BASE64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
     /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_back: bool,
@@ -167,6 +170,7 @@ struct Full {
     at: Option<Time>,
     question_hash: Option<Uuid>,
     note: Option<String>,
+    signature: Option<String>,
     #[serde(default)]
     asks_back: bool,
     offer_id: Option<Uuid>,
@@ -189,6 +193,7 @@ impl<'de> Deserialize<'de> for Spelling {
             at: None,
             question_hash: None,
             note: None,
+            signature: None,
             asks_back: false,
             offer_id: None,
         }))
@@ -196,10 +201,12 @@ impl<'de> Deserialize<'de> for Spelling {
 }
 
 impl From<Spelling> for Answer {
-    fn from(Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, asks_back, offer_id }): Spelling) -> Self {
+    fn from(
+        Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, signature, asks_back, offer_id }): Spelling,
+    ) -> Self {
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, through, at, question_hash, note, asks_back, offer_id }
+        Self { outcome, value, by, channel, through, at, question_hash, note, signature, asks_back, offer_id }
     }
 }
 
@@ -216,6 +223,7 @@ impl Answer {
             at: Some(time::now()),
             question_hash: None,
             note: None,
+            signature: None,
             asks_back: false,
             offer_id: None,
         }

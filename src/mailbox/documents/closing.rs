@@ -29,7 +29,7 @@ impl Closing {
     }
 }
 
-/// An answer that its person took back before any process had it: the field `taken_back` of the question, which waits again.
+/// An answer that its person took back, or that was refused, before any process had it: the field `taken_back` of the question, which waits again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakenBack {
@@ -39,6 +39,9 @@ pub struct TakenBack {
     pub by: String,
     /// Who had given it, and through what.
     pub answer: String,
+    /// Why it was refused, if nobody took it back: the operator does not trust it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// The offer by which it had come from another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
@@ -53,14 +56,15 @@ pub const MAX_BEFORE: usize = 20;
 impl TakenBack {
     /// An answer that is taken back now.
     #[must_use]
-    pub fn now(by: &str, answer: &Answer, earlier: Option<Self>) -> Self {
+    pub fn now(by: &str, answer: &Answer, refused: Option<&str>, earlier: Option<Self>) -> Self {
         let mut before = Vec::new();
         if let Some(mut last) = earlier {
             before = std::mem::take(&mut last.before);
             before.push(last);
             before.drain(..before.len().saturating_sub(MAX_BEFORE));
         }
-        Self { at: time::now(), by: by.into(), answer: answer.said_by(), offer_id: answer.offer_id, before }
+        let refused = refused.map(str::to_owned);
+        Self { at: time::now(), by: by.into(), answer: answer.said_by(), refused, offer_id: answer.offer_id, before }
     }
 }
 

@@ -367,8 +367,12 @@ impl Question {
     /// A UUIDv5 of the workflow, texts, options and timestamp; other fields do not change it. An answer holds it as `question_hash`, which
     /// names the question that the person saw.
     pub fn hash(&self) -> Result<Uuid> {
-        let content = (&self.workflow_id, &self.question, &self.kind, &self.options, &self.questions, &self.timestamp);
-        Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, &crate::document::to_json(&content)?))
+        Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, &crate::document::to_json(&self.hashed())?))
+    }
+
+    /// What is hashed of it.
+    pub(in crate::mailbox) fn hashed(&self) -> impl Serialize {
+        (&self.workflow_id, &self.question, &self.kind, &self.options, &self.questions, &self.timestamp)
     }
 
     /// The derived `question_id` of the `n`th round (from zero) with this content, for documents without one.

@@ -23,6 +23,9 @@ pub struct Grant {
     pub by: String,
     /// When.
     pub at: Time,
+    /// The round whose answer allowed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
 }
 
 /// What is known of a workflow.

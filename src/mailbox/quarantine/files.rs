@@ -77,6 +77,30 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
     Err(Error::failed("every name in quarantine/ for this file is in use", "remove files from quarantine/ that you no longer need"))
 }
 
+/// Keeps a copy of a file in `quarantine/`, with its reason, under the name that the file has. Nothing is written if the very copy is there
+/// already. Returns the copy's path.
+#[cfg(feature = "relaunch")]
+pub fn keep_copy(mailbox: &Mailbox, path: &Path, bytes: &[u8], reason: &str) -> Result<PathBuf> {
+    let folder = mailbox.folder(Folder::Quarantine);
+    let from = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!("{} from {from}/: {reason}\n", time::rfc3339(time::now()));
+    for n in 0..MAX_SAME_NAME {
+        let target = folder.join(if n == 0 { name.to_string() } else { format!("{name}.{n}") });
+        let is_this = disk::read(&target, bytes.len() as u64).is_ok_and(|there| there == bytes);
+        if !is_this && (disk::exists(&target) || disk::exists(reason_of(&target))) {
+            continue;
+        }
+        // The reason last: without its file it says nothing.
+        let placed = if is_this { Placed::Done } else { disk::create(&target, bytes)? };
+        if placed == Placed::Done {
+            let _ = disk::create(&reason_of(&target), text.as_bytes())?;
+            return Ok(target);
+        }
+    }
+    Err(Error::failed("every name in quarantine/ for this file is in use", "remove files from quarantine/ that you no longer need"))
+}
+
 /// The first `max` bytes of a name, without half a character at the end.
 fn cut_to(name: &OsStr, max: usize) -> OsString {
     let end = name.to_str().map_or(max.min(name.len()), |text| text.floor_char_boundary(max));

@@ -11,4 +11,6 @@ mod held;
 pub mod quarantined_round;
 
 pub(super) use files::grace_left;
+#[cfg(feature = "relaunch")]
+pub use files::keep_copy;
 pub use files::{GRACE, Reason, quarantine, reason, reason_of};

@@ -90,7 +90,8 @@ fn is_elsewhere(mailbox: &Mailbox, workflow: &WorkflowId, question: Option<Quest
     let Ok(document) = read_question::document(file) else { return false };
     let Ok(own) = round::round_of(mailbox, &document.typed) else { return false };
     let pending = || read_question::pending(mailbox, workflow).and_then(|d| round::of_pending(mailbox, &d.typed));
-    round::is_claimed_or_closed(mailbox, &own) || pending().is_ok_and(|pending| pending == own)
+    let answered = || read_question::answered(mailbox, workflow).and_then(|d| round::round_of(mailbox, &d.typed));
+    round::is_claimed_or_closed(mailbox, &own) || [pending(), answered()].into_iter().flatten().any(|there| there == own)
 }
 
 /// Moves a file that was mended back to the folder that it came from.

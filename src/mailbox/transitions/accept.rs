@@ -7,6 +7,9 @@
 //! 4. link the document to `answered/WORKFLOW.json`, never replacing: **the commit point**. It decides every race;
 //! 5. retire the copy in `pending/` (see [`crate::mailbox::transitions::retire`]); remove the question's timers.
 //!
+//! An answer that is signed is checked and signed before that, without the lock: somebody may have to touch a token. Under the lock it must
+//! still be the answer to this very question.
+//!
 //! If the program dies before step 4, nothing was accepted. If it dies after it, [`crate::mailbox::transitions::settle`] does step 5.
 
 use crate::disk::{self, Placed};
@@ -48,8 +51,13 @@ pub fn answer(
     reply: Answer,
     answerer: &Answerer,
 ) -> Result<Accepted> {
+    let signed = signed(mailbox, workflow, expect, answerer, |_| Ok(reply.clone()))?;
     let lock = mailbox.lock(workflow)?;
-    answer_locked(mailbox, &lock, expect, answerer, |_| Ok(reply.clone()))?.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
+    let accepted = match signed {
+        Some(signed) => answer_locked(mailbox, &lock, expect, answerer, |_| Ok(signed))?,
+        None => answer_locked(mailbox, &lock, expect, answerer, |_| Ok(reply.clone()))?,
+    };
+    accepted.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
 }
 
 /// [`answer`] with a reply that `reply` makes from the question. The workflow's lock is held meanwhile, so the question cannot
@@ -64,7 +72,37 @@ pub fn answer_pending(
     answerer: &Answerer,
     reply: impl FnOnce(&Question) -> Result<Answer>,
 ) -> Result<Option<Accepted>> {
-    answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, reply)
+    if !answerer.signs() {
+        return answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, reply);
+    }
+    match signed(mailbox, workflow, expect, answerer, reply)? {
+        Some(signed) => answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, |_| Ok(signed)),
+        None => Ok(None),
+    }
+}
+
+/// The complete and signed answer to the pending question; `None` if nothing is pending, or if this answerer does not sign.
+fn signed(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    expect: Option<QuestionId>,
+    answerer: &Answerer,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Answer>> {
+    if !answerer.signs() {
+        return Ok(None);
+    }
+    let mut question = match read_question::pending(mailbox, workflow) {
+        Ok(document) => document.typed,
+        Err(e) if e.is_missing_file() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let round = round::of_pending(mailbox, &question)?;
+    is_expected(&round, expect)?;
+    question.question_id = Some(round.question);
+    let reply = check_answer::check(&question, reply(&question)?, answerer.given())?;
+    let reply = Answer { question_hash: Some(question.hash()?), ..reply };
+    answerer.signed(&question, reply).map(Some)
 }
 
 fn answer_locked(
@@ -84,20 +122,22 @@ fn answer_locked(
         Err(e) => return Err(e),
     };
     let round = round::of_pending(mailbox, &document.typed)?;
-    if let Some(expected) = expect.filter(|e| *e != round.question) {
+    is_expected(&round, expect)?;
+    let reply = check_answer::check(&document.typed, reply(&document.typed)?, answerer.given())?;
+    let question_hash = Some(document.typed.hash()?);
+    if answerer.signs() && (reply.signature.is_none() || reply.question_hash != question_hash) {
         return Err(Error::conflict(
-            format!("{workflow} asks another question by now (round {}, not {expected})", round.question),
-            format!("see it with: ask-answer show {workflow}"),
+            format!("the question of {workflow} has changed while the answer was signed"),
+            format!("see it, and answer it again: ask-answer show {workflow}"),
         ));
     }
-    let reply = check_answer::check(&document.typed, reply(&document.typed)?, answerer.given())?;
     let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why(reply.means());
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.
     if disk::exists(&target) {
         return Err(earlier_answer_waits(mailbox, &round));
     }
-    let reply = Answer { question_hash: Some(document.typed.hash()?), ..reply };
+    let reply = Answer { question_hash, ..reply };
     document.set_field("question_id", &round.question)?;
     document.set_field("answer", &reply)?;
     // Before the checkpoint is changed: a full disk is noticed while nothing has changed yet.
@@ -118,6 +158,14 @@ fn answer_locked(
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
     Ok(Some(Accepted { round, question: document.typed, answer: reply, warning }))
+}
+
+fn is_expected(round: &RoundId, expect: Option<QuestionId>) -> Result<()> {
+    let Some(expected) = expect.filter(|e| *e != round.question) else { return Ok(()) };
+    Err(Error::conflict(
+        format!("{} asks another question by now (round {}, not {expected})", round.workflow, round.question),
+        format!("see it with: ask-answer show {}", round.workflow),
+    ))
 }
 
 fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {

@@ -11,6 +11,7 @@
 //! | [`offered`] | the same, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
 //! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
+//! | `refuse` | `answered/` → `pending/`: an answer that the operator does not trust |
 //! | [`expire`] | what happens when nobody answers in time |
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
@@ -28,6 +29,8 @@ pub mod intake;
 pub mod late_answer;
 pub mod offered;
 pub mod post;
+#[cfg(feature = "relaunch")]
+pub mod refuse;
 pub mod retire;
 pub mod settle;
 pub mod undo;

@@ -43,7 +43,7 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     if let Some(undone) = complete_interrupted(mailbox, &lock)? {
         return Ok(undone);
     }
-    let (mut document, answer) = answered(mailbox, &lock)?;
+    let (document, answer) = answered(mailbox, &lock)?;
     let round = round::round_of(mailbox, &document.typed)?;
     if let Some(expected) = expect.filter(|e| *e != round.question) {
         return Err(Error::conflict(
@@ -53,19 +53,32 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     }
     is_a_persons(workflow, &answer)?;
     let entry = Entry::of("taken_back", &round).answer(&document.typed, &answer).by(by);
-    let who = answer.who();
+    let warning = without_answer(mailbox, document, &round, by, None)?;
+    audit::record(mailbox, entry);
+    Ok(Undone { round, answer: answer.who(), warning })
+}
+
+/// Steps 2 to 4, for an answer that its person took back, or that was `refused`. Returns what did not work behind the commit point.
+///
+/// # Errors
+/// [`Error::Invalid`] if the question is too long for `pending/`.
+pub(super) fn without_answer(
+    mailbox: &Mailbox,
+    mut document: QuestionDocument,
+    round: &RoundId,
+    by: &str,
+    refused: Option<&str>,
+) -> Result<Option<String>> {
+    let Some(given) = document.typed.answer.take() else { return Ok(None) };
     document.typed.question_id = Some(round.question);
-    document.typed.answer = None;
     if document.typed.expires_at.is_some_and(|at| at <= time::now()) {
         // The person who takes it back is there: nothing may decide before this person does.
         document.typed.on_expiry = Some(OnExpiry::Keep);
     }
-    document.typed.taken_back = Some(TakenBack::now(by, &answer, document.typed.taken_back.take()));
+    document.typed.taken_back = Some(TakenBack::now(by, &given, refused, document.typed.taken_back.take()));
     document.update()?;
-    disk::replace(&mailbox.document(Folder::Answered, workflow), &document.to_file_within(MAX_QUESTION)?)?;
-    let warning = complete(mailbox, &document.typed, &round);
-    audit::record(mailbox, entry);
-    Ok(Undone { round, answer: who, warning })
+    disk::replace(&mailbox.document(Folder::Answered, &round.workflow), &document.to_file_within(MAX_QUESTION)?)?;
+    Ok(complete(mailbox, &document.typed, round))
 }
 
 /// Completes an undo whose process died behind its commit point. The question has no answer then, and says whose was taken back.

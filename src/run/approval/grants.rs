@@ -1,13 +1,15 @@
 //! The tool calls that a person has allowed to a workflow: `grants` in the workflow's record.
 
 use crate::error::Result;
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::approval::CallHash;
 use crate::mailbox::documents::workflow::Grant;
-use crate::mailbox::{Mailbox, workflows};
+use crate::mailbox::trust::Policy;
+use crate::mailbox::{Mailbox, round, workflows};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
+use crate::run::approval::reply::{Reply, reply};
 use crate::{text, time};
 
 /// The most calls that are allowed to one workflow. A further one is allowed once, and asked about again.
@@ -20,14 +22,25 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<Grant>> {
     Ok(workflows::read(mailbox, workflow)?.map(|document| document.typed.grants).unwrap_or_default())
 }
 
-/// Whether exactly this call was allowed to the workflow.
-pub fn covers(mailbox: &Mailbox, workflow: &WorkflowId, call: &Call<'_>) -> Result<bool> {
+/// Whether exactly this call was allowed to the workflow. Where not every answer counts, the record is not believed: the answer that allowed it
+/// must still be there, and count.
+pub fn covers(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &Call<'_>) -> Result<bool> {
     let approval = call.approval();
-    Ok(of(mailbox, workflow)?.iter().any(|grant| grant.tool == approval.tool && grant.sha256 == approval.sha256))
+    let granted = of(mailbox, workflow)?.into_iter().filter(|grant| grant.tool == approval.tool && grant.sha256 == approval.sha256);
+    let counts = |grant: Grant| {
+        let Some(question) = grant.question_id else { return false };
+        let round = RoundId { workflow: workflow.clone(), question };
+        round::claimed_or_closed(mailbox, &round).map(|document| document.typed).any(|question| {
+            let allows = || matches!(reply(&question), Some(Reply::Workflow)) && ask::shows(&question, call);
+            question.round().as_ref() == Some(&round) && policy.judge(&question).is_ok() && allows()
+        })
+    };
+    Ok(granted.into_iter().any(|grant| policy.takes_everything() || counts(grant)))
 }
 
-/// Allows this call to the workflow. Takes the workflow's lock.
-pub(super) fn add(mailbox: &Mailbox, workflow: &WorkflowId, call: &Call<'_>, by: &str) -> Result<()> {
+/// Allows this call to the workflow of the round whose answer says so. Takes the workflow's lock.
+pub(super) fn add(mailbox: &Mailbox, round: &RoundId, call: &Call<'_>, by: &str) -> Result<()> {
+    let workflow = &round.workflow;
     let approval = call.approval();
     let shown = ask::question(workflow, call, Shown::First)?.question;
     // The first line only asks.
@@ -38,6 +51,7 @@ pub(super) fn add(mailbox: &Mailbox, workflow: &WorkflowId, call: &Call<'_>, by:
         shown: text::excerpt(shown, SHOWN),
         by: text::excerpt(by, SHOWN),
         at: time::to_the_millisecond(time::now()),
+        question_id: Some(round.question),
     };
     let lock = mailbox.lock(workflow)?;
     workflows::update(mailbox, &lock, |record| {

@@ -2,6 +2,7 @@
 //!
 //! - `call`: a tool call and its hash
 //! - `ask`: the question that shows the call
+//! - `reply`: what a person's reply means
 //! - `permit`: what an answer allows: exactly the call that was shown, once
 //! - `let_through`: what `askbox hook` has let through, for the supervisor that is asked once more
 //! - `grants`: what a person has allowed to a workflow, in the workflow's record
@@ -18,3 +19,4 @@ pub mod call;
 pub mod grants;
 pub mod let_through;
 pub mod permit;
+mod reply;

@@ -3,12 +3,12 @@
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::answer::{AnswerValue, Outcome};
-use crate::mailbox::documents::approval::{ONCE, WORKFLOW};
+use crate::mailbox::trust::Policy;
 use crate::mailbox::{Mailbox, Question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
 use crate::run::approval::grants;
+use crate::run::approval::reply::{Reply, reply};
 use crate::run::attempt::used_answer::Use;
 
 /// What becomes of a call.
@@ -22,24 +22,22 @@ pub enum Permit {
     Ask(Shown),
 }
 
-/// What a person's reply means, before anything is used.
-enum Reply {
-    Once,
-    Workflow,
-    Refused(String),
-}
-
 /// What becomes of a call whose approval question was answered in this round. Only an answer to exactly this call counts. Once this says
 /// *allowed*, it never says so again for this round, whatever dies.
 ///
 /// # Errors
 /// If the mark or the grant cannot be written: the call must not be made.
-pub fn permit(mailbox: &Mailbox, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
+pub fn permit(mailbox: &Mailbox, policy: &Policy, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
     let Some(reply) = reply(question).filter(|_| ask::shows(question, call)) else { return Ok(Permit::Ask(Shown::First)) };
+    if let Err(why) = policy.judge(question) {
+        return Ok(Permit::Refused(format!("Nobody has allowed this call: an answer lies there that does not count ({}).", why.0)));
+    }
     match reply {
         Reply::Refused(words) => return Ok(Permit::Refused(words)),
         // The person said so for every call of this kind. A revoked grant is asked for again.
-        Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, &round.workflow, call)? => return Ok(Permit::Allowed),
+        Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, policy, &round.workflow, call)? => {
+            return Ok(Permit::Allowed);
+        }
         Reply::Once | Reply::Workflow => {}
     }
     if !Use::Approved.take(mailbox, round)? {
@@ -47,7 +45,7 @@ pub fn permit(mailbox: &Mailbox, round: &RoundId, question: &Question, call: &Ca
     }
     let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
     if matches!(reply, Reply::Workflow) {
-        grants::add(mailbox, &round.workflow, call, by)?;
+        grants::add(mailbox, round, call, by)?;
     }
     audit::record(mailbox, Entry::of("allowed", round).by(by));
     Ok(Permit::Allowed)
@@ -76,31 +74,16 @@ pub fn in_words(question: &Question) -> String {
     )
 }
 
+/// Whether the answer counts and allows exactly this call, used or not.
+#[must_use]
+pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {
+    policy.judge(question).is_ok() && ask::shows(question, call) && matches!(reply(question), Some(Reply::Once | Reply::Workflow))
+}
+
 /// Whether the round's answer has allowed a call.
 #[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
     Use::Approved.is_taken(mailbox, round)
-}
-
-/// What the answer says; `None` if there is none.
-fn reply(question: &Question) -> Option<Reply> {
-    let answer = question.answer.as_ref()?;
-    if let Some(asked) = answer.counter_question() {
-        return Some(Reply::Refused(format!(
-            "The user asks back before they decide: {asked}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool."
-        )));
-    }
-    Some(match (answer.outcome, &answer.value) {
-        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == ONCE => Reply::Once,
-        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == WORKFLOW => Reply::Workflow,
-        (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
-        (Outcome::Declined, _) => {
-            let note = answer.note.as_deref().map(|note| format!(" They say: {note}")).unwrap_or_default();
-            Reply::Refused(format!(
-                "The user refused this call.{note} Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
-            ))
-        }
-    })
 }
 
 #[cfg(test)]
@@ -108,7 +91,7 @@ mod tests {
     use super::*;
     use crate::disk;
     use crate::id::{QuestionId, WorkflowId};
-    use crate::mailbox::Answer;
+    use crate::mailbox::{Answer, AnswerValue};
     use serde_json::{Map, Value, json};
     use std::path::Path;
 
@@ -135,7 +118,7 @@ mod tests {
         fn permit(&self, answer: Option<Answer>, call: &Call<'_>) -> Permit {
             let mut question = ask::question(&self.round.workflow, &self.call(), Shown::First).unwrap();
             question.answer = answer;
-            permit(&self.mailbox, &self.round, &question, call).unwrap()
+            permit(&self.mailbox, &Policy::default(), &self.round, &question, call).unwrap()
         }
     }
 
@@ -169,12 +152,12 @@ mod tests {
     #[test]
     fn what_is_allowed_to_a_workflow_stays_allowed_until_it_is_revoked() {
         let world = Answered::new();
-        assert!(!grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
-        assert!(grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert!(grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
         assert_eq!(grants::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
-        assert!(!grants::covers(&world.mailbox, &world.round.workflow, &world.call()).unwrap());
+        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
     }
 }

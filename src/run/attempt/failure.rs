@@ -44,6 +44,8 @@ pub enum Class {
     Setup,
     /// The agent program does not know the agent definition that was chosen.
     Role,
+    /// The operator does not trust the answer.
+    Untrusted,
 }
 
 impl Class {
@@ -65,6 +67,7 @@ impl Class {
             Self::TooLong => "too_long",
             Self::Setup => "setup",
             Self::Role => "role",
+            Self::Untrusted => "untrusted",
         }
     }
 
@@ -106,6 +109,11 @@ impl Class {
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",
+            Self::Untrusted => {
+                return format!(
+                    "if it is a person's, change [answers] and: relaunch retry {workflow}; if not: relaunch drop {workflow}, and let it ask again"
+                );
+            }
             Self::Role => "define it, or name another: askbox agents list",
         };
         todo.to_owned()

@@ -8,8 +8,10 @@ use crate::disk::Lock;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::answered_by_hand::{self, Adopted};
-use crate::mailbox::transitions::settle;
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::transitions::{refuse, settle};
+use crate::mailbox::trust::Policy;
+use crate::mailbox::trust::policy::Untrusted;
+use crate::mailbox::{Folder, Mailbox, Question, list};
 use crate::run::attempt::record::{self, Begin, Claimant, Run};
 use crate::run::claim::plan;
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
@@ -36,6 +38,8 @@ pub enum Refusal {
     AskerRuns(RoundId),
     /// The asker of this round waits for the answer with `ask-post --wait`.
     AwaitedInline(RoundId),
+    /// The answer does not count: it was refused, and its question waits again.
+    NotTrusted(Untrusted),
     /// The session that asked takes the answer of this round itself, whenever it runs. Only a person's own command launches an agent with it.
     AwaitedBySession(RoundId),
 }
@@ -56,10 +60,20 @@ pub enum By<'a> {
     Supervisor(&'a Config),
     /// A watcher, for a supervisor: nobody has asked for this launch.
     Watcher(&'a Config),
-    /// `ask-post --wait`, which takes the answer itself.
-    Inline,
-    /// `relaunch prompt`, which hands the answer to a main agent.
-    Prompt,
+    /// `ask-post --wait`, which takes the answer itself, if it counts by this policy.
+    Inline(&'a Policy),
+    /// `relaunch prompt`, which hands the answer to a main agent, if it counts by this policy.
+    Prompt(&'a Policy),
+}
+
+impl By<'_> {
+    /// Whether the answer of this document counts for this claimant.
+    fn judge(self, question: &Question) -> Result<(), Untrusted> {
+        match self {
+            Self::Supervisor(config) | Self::Watcher(config) => config.answers.policy().judge(question),
+            Self::Inline(policy) | Self::Prompt(policy) => policy.judge(question),
+        }
+    }
 }
 
 /// Claims the answered round of `workflow`, with its first attempt on record.
@@ -89,22 +103,26 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     };
     // If the pending copy of this round stayed behind, it would look like the next round.
     settle::settle(mailbox, &lock)?;
-    if !matches!(by, By::Inline) && Lock::is_held(&waiter_path(mailbox, workflow))? {
+    if let Err(why) = by.judge(&document.typed) {
+        refuse::refuse(mailbox, &lock, document, &round, &why)?;
+        return refused(Refusal::NotTrusted(why));
+    }
+    if !matches!(by, By::Inline(_)) && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return refused(Refusal::AwaitedInline(round));
     }
     if matches!(by, By::Watcher(_)) && document.typed.to_session {
         return refused(Refusal::AwaitedBySession(round));
     }
     // An asker that waits inline launches nothing, and may itself be the run of the earlier round.
-    if !matches!(by, By::Inline)
+    if !matches!(by, By::Inline(_))
         && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
     {
         return refused(Refusal::EarlierRound(earlier));
     }
     let run = match by {
         By::Supervisor(config) | By::Watcher(config) => plan::first(mailbox, config, &document.typed, &round)?,
-        By::Inline => plan::unplanned(&round, Claimant::Inline),
-        By::Prompt => plan::unplanned(&round, Claimant::Prompt),
+        By::Inline(_) => plan::unplanned(&round, Claimant::Inline),
+        By::Prompt(_) => plan::unplanned(&round, Claimant::Prompt),
     };
     if matches!(by, By::Supervisor(_) | By::Watcher(_))
         && let Some(live) = live_run_of_asker(mailbox, &run)?

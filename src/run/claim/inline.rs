@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::until::Until;
 use crate::mailbox::transitions::expire;
+use crate::mailbox::trust::Policy;
 use crate::mailbox::{Folder, Mailbox, event, read_question};
 use crate::run::attempt::record::{self, Claimant, State};
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
@@ -59,9 +60,9 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
 }
 
 impl Waiter {
-    /// Waits for the answer of `round` and claims it. Deliver the answer, then call [`Claim::delivered`]. `None` if the time is over or the
+    /// Waits for the answer of `round` that counts, and claims it. Deliver the answer, then call [`Claim::delivered`]. `None` if the time is over or the
     /// round ended otherwise. May be called again: the lock is held until the waiter is dropped.
-    pub fn wait(&self, mailbox: &Mailbox, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
+    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled. A single look needs none: to set them up and take them down costs milliseconds.
         let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
@@ -85,7 +86,7 @@ impl Waiter {
                 _ => {}
             }
             if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
-                match claim::claim(mailbox, &round.workflow, By::Inline)? {
+                match claim::claim(mailbox, &round.workflow, By::Inline(policy))? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
                     ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
                 }

@@ -139,7 +139,12 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     if !config.approvals.is_empty() {
         can_hold_calls(&runner, askbox.as_deref())?;
     }
-    let held = askbox.as_deref().map(|askbox| Held { askbox, approvals: &config.approvals, waiting: document.typed.approval.as_ref() });
+    let held = askbox.as_deref().map(|askbox| Held {
+        askbox,
+        approvals: &config.approvals,
+        answers: &config.answers,
+        waiting: document.typed.approval.as_ref(),
+    });
     let settings = hooks::settings(&run.folder(mailbox), held.as_ref());
     let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use crate::agent::events::Event;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::attempt::ending::{self, Ending};
+use crate::run::attempt::failure::Class;
 use crate::run::attempt::record::Run;
 use crate::run::money::budget::Allowance;
 use crate::run::process::poll_thread::PollSource;
@@ -14,7 +15,7 @@ use crate::run::process::{agent_exit, run_processes};
 use crate::run::supervise::attend::conclusion::Attended;
 use crate::run::supervise::attend::message_loop::attend;
 use crate::run::supervise::event_log::EventLog;
-use crate::run::supervise::ownership::{Attempt, Owned};
+use crate::run::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::run::supervise::run_message::{self, Stopper};
 use crate::run::supervise::start_agent;
 
@@ -57,6 +58,7 @@ pub fn supervise(
         }
         Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
     };
+    let refusal = refusal.or_else(|| untrusted(mailbox, config, &attempt));
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
         None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
@@ -74,6 +76,22 @@ pub fn supervise(
     // The lock is released last, so that a process that waits for it finds the round closed and the log complete.
     drop(attempt);
     log.finish().map(|()| run)
+}
+
+/// The ending of an attempt whose answer does not count. The claim has asked the same, but anybody who can write to the mailbox can make a
+/// claimed round, and the operator may have changed the policy since.
+fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &OwnedAttempt) -> Option<Ending> {
+    let policy = config.answers.policy();
+    let round = attempt.run.round();
+    let judged = match &attempt.document {
+        _ if policy.takes_everything() => return None,
+        Some(document) => policy.judge(&document.typed),
+        None => match read_question::of_round(&mailbox.round(Folder::Running, &round), &round) {
+            Ok(document) => policy.judge(&document.typed),
+            Err(e) => return Some(Ending::of_trouble(&e)),
+        },
+    };
+    judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("its answer does not count: {}", why.0) })
 }
 
 /// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.

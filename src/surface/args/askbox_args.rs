@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::ToolRule;
+use crate::config::{ToolRule, Way};
 use crate::id::WorkflowId;
+use crate::mailbox::trust::{Policy, PublicKey};
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::setup_args::Setup;
 #[cfg(feature = "sync")]
@@ -135,6 +136,15 @@ pub enum Command {
   $ askbox init --service && systemctl --user enable --now askbox
   $ askbox init --claude-md >> CLAUDE.md")]
     Init(Init),
+    /// Make a key with which your answers are signed, and say what to write into the configuration
+    ///
+    /// With `answers.require_signed`, only an answer that one of `answers.trusted_keys` has signed counts: not one that an agent has written
+    /// itself. The key protects as much as it is out of the agents' reach: the guide for operators says how.
+    #[command(after_help = "Examples:
+  $ askbox keygen
+  $ askbox keygen /media/stick/answer.key --name ann
+  $ askbox keygen --public ~/.config/askbox/answer.key")]
+    Keygen(Keygen),
     /// Show the agents that are defined for claude, and the problems of their files
     #[command(after_help = "Examples:
   $ askbox agents list
@@ -205,6 +215,22 @@ pub enum Command {
     },
 }
 
+/// `askbox keygen`
+#[derive(Debug, Args)]
+pub struct Keygen {
+    /// The new file for the secret key [default: answer.key beside the configuration file]
+    pub file: Option<PathBuf>,
+    /// The name that stands beside the public key [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Make no key: print the public half of the key in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub public: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `askbox inbox`
 #[derive(Debug, Args)]
 pub struct Inbox {
@@ -236,6 +262,22 @@ pub struct Hook {
     /// A rule of `[approvals] refuse` (given by the supervisor)
     #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
     pub refuse: Vec<ToolRule>,
+    /// A way of `[answers] accept` (given by the supervisor, if not all are accepted)
+    #[arg(long, hide = true, value_name = "WAY", value_parser = |word: &str| Way::try_from(word.to_owned()))]
+    pub accept: Vec<Way>,
+    /// A key of `[answers] trusted_keys` (given by the supervisor, if answers must be signed)
+    #[arg(long, hide = true, value_name = "KEY", value_parser = |key: &str| PublicKey::try_from(key.to_owned()))]
+    pub trusted_key: Vec<PublicKey>,
+}
+
+impl Hook {
+    /// What an answer must be to count.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let any = Policy::default().accept;
+        let accept = if self.accept.is_empty() { any } else { self.accept.iter().cloned().map(Way::into).collect() };
+        Policy { accept, signed_by: Some(self.trusted_key.clone()).filter(|keys| !keys.is_empty()) }
+    }
 }
 
 #[allow(missing_docs)]

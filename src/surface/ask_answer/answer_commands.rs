@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::answerer::Answerer;
+use crate::mailbox::answerer::{self, Answerer};
 use crate::mailbox::documents::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::{undo, withdraw};
@@ -87,7 +87,7 @@ fn not_both(given: &Reply, command: &Command) -> Error {
 
 /// `ask-answer undo ID`
 fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
-    let undone = undo::undo(&args.common.open()?, id, round, person(args)?.by())?;
+    let undone = undo::undo(&args.common.open()?, id, round, &named(args)?)?;
     undone.warning.iter().for_each(|warning| program::warn(warning));
     if args.common.json {
         return program::print_json(&json!({
@@ -154,6 +154,12 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer, person: &Answerer) -> Result<()> {
     acknowledge(args, &accept::answer(mailbox, id, round, reply, person)?)
+}
+
+/// Who takes back or decides here.
+fn named(args: &AskAnswer) -> Result<String> {
+    let by = args.reply.by.clone().unwrap_or_else(program::user);
+    answerer::check_name(&by).map(|()| by)
 }
 
 /// Who answers, and how.
@@ -245,8 +251,7 @@ fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>) -> Result<u8> {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
-    let person = person(args)?;
-    Err(inbox_program(&mailbox, workflow, person.by()))
+    Err(inbox_program(&mailbox, workflow, &named(args)?))
 }
 
 /// Becomes `askbox inbox`: the screen is in that program, so that an answer on the command line starts as fast as without it. Returns only if

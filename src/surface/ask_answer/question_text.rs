@@ -217,7 +217,11 @@ pub fn round(mailbox: &Mailbox, found: &Round) -> String {
     let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
     for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
         let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
-        let _ = writeln!(out, "  an earlier answer was taken back by {by} {ago} ago: {}", excerpt(&back.answer, 200));
+        let answer = excerpt(&back.answer, 200);
+        let _ = match &back.refused {
+            Some(why) => writeln!(out, "  an earlier answer was refused {ago} ago, because {}: {answer}", excerpt(why, 200)),
+            None => writeln!(out, "  an earlier answer was taken back by {by} {ago} ago: {answer}"),
+        };
     }
     if let Some(given) = &question.answer {
         out.push_str(&answer(given, ""));

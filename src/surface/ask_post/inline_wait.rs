@@ -49,7 +49,8 @@ pub fn wait<T>(
     patience: Duration,
     hand_over: impl FnOnce(&Question, &Answer) -> Result<T>,
 ) -> Result<Option<T>> {
-    match waiter.wait(mailbox, round, patience)? {
+    let policy = crate::config::load()?.config.answers.policy();
+    match waiter.wait(mailbox, &policy, round, patience)? {
         Some(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(None) };
             let done = hand_over(&claim.document.typed, &answer)?;

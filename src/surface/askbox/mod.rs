@@ -12,6 +12,7 @@ pub mod history_view;
 pub mod hook;
 pub mod inbox;
 pub mod init;
+pub mod keygen;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod notify_test;

@@ -1,4 +1,4 @@
-//! The person who answers through a command of this process.
+//! The person who answers through a program.
 
 use crate::error::Result;
 use crate::mailbox::answerer::Answerer;
@@ -6,11 +6,31 @@ use crate::mailbox::documents::through::Through;
 use crate::platform::ancestry;
 use crate::surface::program;
 
-/// The person named `by`, or else the user, who answers through `channel` at a terminal: or an agent, if this is a command of one.
+/// The person named `by`, or else the user, who answers through `channel` at a terminal: or an agent, if this is a command of one. The answers
+/// are signed as the configuration says.
 ///
 /// # Errors
-/// [`crate::error::Error::Usage`] if `by` is no person's name.
+/// [`crate::error::Error::Usage`] if `by` is no person's name; [`crate::error::Error::Failed`] if the answer would not count.
 pub fn person(by: Option<&str>, channel: &str) -> Result<Answerer> {
     let through = if ancestry::is_below_an_agent() { Through::Agent } else { Through::Terminal };
-    Answerer::person(by.map_or_else(program::user, str::to_owned), channel, through)
+    answerer(by.map_or_else(program::user, str::to_owned), channel, through)
+}
+
+/// Somebody who answers through this. The answers are signed as the configuration says.
+///
+/// # Errors
+/// Those of [`person`].
+#[cfg(feature = "relaunch")]
+pub fn answerer(by: impl Into<String>, channel: &str, through: Through) -> Result<Answerer> {
+    let signer = crate::config::load()?.config.answers.signer(&through)?;
+    Ok(Answerer::person(by, channel, through)?.signing(signer))
+}
+
+/// Without the `relaunch` feature there is no configuration.
+///
+/// # Errors
+/// Those of [`person`].
+#[cfg(not(feature = "relaunch"))]
+pub fn answerer(by: impl Into<String>, channel: &str, through: Through) -> Result<Answerer> {
+    Answerer::person(by, channel, through)
 }

@@ -49,6 +49,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             format!("the session that asked for {workflow} still works for {}", round.workflow),
             format!("wait for its end: relaunch logs -f {}", round.workflow),
         ),
+        Refusal::NotTrusted(why) => Error::conflict(
+            format!("the answer of {workflow} was refused: {}; the question waits again", why.0),
+            format!("answer it so that it counts: ask-answer {workflow} ANSWER; the refused one is kept in quarantine/"),
+        ),
         Refusal::AwaitedBySession(_) => Error::conflict(
             format!("the session that asked for {workflow} takes the answer itself"),
             format!("leave it to that session, or start an agent with it: relaunch {workflow}"),

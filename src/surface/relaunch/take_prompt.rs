@@ -15,7 +15,8 @@ use crate::surface::relaunch::refusals;
 
 /// `relaunch done ID`: the caller's own process has had the answer. Closes the round as delivered; nothing is launched.
 pub fn done(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
-    let claim = match claim::claim(mailbox, workflow, By::Prompt)? {
+    let policy = config::load()?.config.answers.policy();
+    let claim = match claim::claim(mailbox, workflow, By::Prompt(&policy))? {
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
     };
@@ -39,7 +40,7 @@ struct Prompt<'a> {
 /// Prints the prompt. The round is delivered once it is printed.
 pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = config::load()?.config;
-    let claim = match claim::claim(mailbox, workflow, By::Prompt)? {
+    let claim = match claim::claim(mailbox, workflow, By::Prompt(&config.answers.policy()))? {
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
     };

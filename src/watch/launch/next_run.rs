@@ -88,7 +88,7 @@ impl Watcher<'_> {
             }
         };
         match refusal {
-            Refusal::NothingAnswered | Refusal::AwaitedBySession(_) => {}
+            Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
             Refusal::MayBeUnfinished(wait) => self.look_later(answered, wait + Duration::from_millis(50)),
             Refusal::AwaitedInline(_) => self.look_later(answered, RECHECK_INLINE_EVERY),
             // The end of that run puts this answer back into the queue. If it has ended meanwhile, a second look does.

@@ -6,10 +6,12 @@
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
 //! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
+//! | `forged` | where only signed answers count: an agent's own answers and grants |
 //! | `failing` | processes that die, and hooks that are missing |
 
 mod allowed;
 mod failing;
+mod forged;
 mod granted;
 mod held;
 mod stopped;

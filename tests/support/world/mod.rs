@@ -11,6 +11,7 @@
 mod agents;
 mod look;
 mod transcript;
+mod trust;
 
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;

@@ -137,7 +137,7 @@ impl Attendance<'_, '_> {
     }
 
     fn look_after(&mut self, held: Held, now: Instant) {
-        let claim = match held.waiter.wait(self.mailbox, &held.round, Duration::ZERO) {
+        let claim = match held.waiter.wait(self.mailbox, &self.config.answers.policy(), &held.round, Duration::ZERO) {
             Ok(Some(claim)) => claim,
             Ok(None) => return self.look_at_the_time(held, now),
             Err(e) => return self.turn_down_held(&held.request, &format!("the answer could not be claimed: {e}")),

@@ -66,9 +66,11 @@ impl Attendance<'_, '_> {
         }
     }
 
-    /// Whether `askbox hook` has let exactly this call through, about which a rule of the agent program asks as well.
+    /// Whether `askbox hook` has let exactly this call through, about which a rule of the agent program asks as well. Where not every answer
+    /// counts, the mark of the hook is not enough: an agent could write it. There [`Self::decide`] looks at the answer again.
     fn was_let_through(&self, asked: &PermissionRequest) -> Result<bool> {
-        let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
+        let counts = |_: &&Map<String, Value>| asked.complete && self.config.answers.policy().takes_everything();
+        let Some(input) = asked.input.as_object().filter(counts) else { return Ok(false) };
         let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
     }
 
@@ -134,15 +136,19 @@ impl Attendance<'_, '_> {
 
     fn decide(&mut self, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
         let call = Call { tool: asked.tool_name.raw(), input, cwd };
-        let question = self.own_question()?;
+        let (question, policy) = (self.own_question()?, self.config.answers.policy());
         let handed_over = suspended_call::is_handed_over_in(self.mailbox, self.run);
-        if grants::covers(self.mailbox, &self.run.workflow_id, &call)? {
+        if grants::covers(self.mailbox, &policy, &self.run.workflow_id, &call)? {
             return Ok(Decided::Allow);
         }
         if question.approval.is_none() {
             return Ok(Decided::Ask(Shown::First));
         }
-        Ok(match permit::permit(self.mailbox, &self.run.round(), &question, &call)? {
+        // The hook has used the answer for this very call, and a rule of the agent program asks as well.
+        if permit::allows(&policy, &question, &call) && let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), call.tool, input)? {
+            return Ok(Decided::Allow);
+        }
+        Ok(match permit::permit(self.mailbox, &policy, &self.run.round(), &question, &call)? {
             Permit::Allowed => {
                 suspended_call::note_handed_over(self.mailbox, self.run)?;
                 Decided::Allow
@@ -164,7 +170,7 @@ impl Attendance<'_, '_> {
     ) -> Option<(Question, String)> {
         let input = asked.input.as_object()?;
         let call = Call { tool: asked.tool_name.raw(), input, cwd };
-        match permit::permit(self.mailbox, round, question, &call) {
+        match permit::permit(self.mailbox, &self.config.answers.policy(), round, question, &call) {
             Ok(Permit::Allowed) => self.allow_call(asked),
             Ok(Permit::Refused(words)) => self.decline_call(asked, &words),
             Ok(Permit::Ask(shown)) => match self.question_about(asked, input, cwd, shown) {

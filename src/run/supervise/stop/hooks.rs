@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::config::Approvals;
+use crate::config::{Answers, Approvals};
 use crate::mailbox::documents::approval::Approval;
 use crate::mailbox::documents::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use crate::mailbox::trust::Policy;
 use crate::run::supervise::stop::stop_request;
 use crate::text::shell_quote;
 
@@ -49,6 +50,8 @@ pub struct Held<'a> {
     pub askbox: &'a Path,
     /// The rules of the operator. They are given to the program itself: what changes while the run is live changes nothing in it.
     pub approvals: &'a Approvals,
+    /// Which answers count, given in the same way.
+    pub answers: &'a Answers,
     /// The call that waits in the session for the answer of this attempt's round, whatever the rules say by now.
     pub waiting: Option<&'a Approval>,
 }
@@ -67,6 +70,13 @@ impl Held<'_> {
         for (option, rule) in rules.into_iter().flat_map(|(option, rules)| rules.iter().map(move |rule| (option, rule))) {
             tools.push(rule.tools());
             command.push_str(&format!(" {option} {}", shell_quote(&rule.to_string())));
+        }
+        let Policy { accept, signed_by } = self.answers.policy();
+        if accept != Policy::default().accept {
+            accept.iter().for_each(|way| command.push_str(&format!(" --accept {}", shell_quote(way.word()))));
+        }
+        for key in signed_by.into_iter().flatten() {
+            command.push_str(&format!(" --trusted-key {}", shell_quote(&String::from(key))));
         }
         if let Some(waiting) = self.waiting {
             tools.push(waiting.tool.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '.' }).collect());
@@ -105,12 +115,13 @@ mod tests {
     fn the_hook_is_called_for_the_tools_that_rules_name_and_gets_the_rules() {
         let config: crate::config::Config =
             serde_json::from_value(json!({"approvals": {"ask": ["Bash(git push:*)", "mcp__db"], "refuse": ["Bash(it's)"]}})).unwrap();
-        let hook = |waiting| Held { askbox: Path::new("/a b/askbox"), approvals: &config.approvals, waiting }.hook();
+        let hook =
+            |waiting| Held { askbox: Path::new("/a b/askbox"), approvals: &config.approvals, answers: &config.answers, waiting }.hook();
         assert_eq!(
             hook(None)["matcher"],
             "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
         );
-        let held = Held { askbox: Path::new("/askbox"), approvals: &config.approvals, waiting: None };
+        let held = Held { askbox: Path::new("/askbox"), approvals: &config.approvals, answers: &config.answers, waiting: None };
         let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held))).unwrap();
         assert_eq!(all["permissions"]["ask"], json!(["Bash(git push:*)", "mcp__db", "Bash(it's)"]), "they hold where the hook fails");
         let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();

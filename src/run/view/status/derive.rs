@@ -241,6 +241,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
     };
     let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
     let to_session = question.to_session && state == Standing::Answered;
+    let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     let live = match (&run, state) {
         (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
         _ => None,
@@ -259,6 +260,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .as_ref()
             .and_then(|r| r.why.clone())
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
+            .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| to_session.then(|| "the session that asked takes the answer itself".into()))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),

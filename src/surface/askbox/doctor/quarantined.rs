@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk;
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::transitions::refuse::REFUSED;
 use crate::mailbox::{Folder, Mailbox, list};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
 use crate::text;
@@ -47,13 +48,21 @@ pub(super) fn look(checkup: &mut Checkup, mailbox: &Mailbox, only: Option<&Workf
         let why = disk::read(&reason, 1 << 20).map(|b| String::from_utf8_lossy(&b).into_owned());
         let said = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
         let (file, reason) = (word(&path), word(&reason));
-        checkup.report(
-            "quarantined",
-            checkup.shown(&path),
-            format!("{said} (to discard it: rm -f {file} {reason})"),
-            restore(mailbox, &path, &said),
-        );
+        let discard = format!("rm -f {file} {reason}");
+        if let Some(workflow) = of_refused(&path, &said) {
+            let waits = disk::exists(mailbox.document(Folder::Pending, &workflow));
+            let mend = if waits { checkup.command(&format!("ask-answer show {workflow}")) } else { discard.clone() };
+            checkup.report("refused", checkup.shown(&path), format!("{said} (to discard it: {discard})"), mend);
+            continue;
+        }
+        checkup.report("quarantined", checkup.shown(&path), format!("{said} (to discard it: {discard})"), restore(mailbox, &path, &said));
     }
+}
+
+/// The workflow, if the file is the copy of an answer that did not count: its question waits again, and the copy is not to be mended.
+fn of_refused(path: &Path, said: &str) -> Option<WorkflowId> {
+    let (name, _) = path.file_name()?.to_str()?.rsplit_once(".json")?;
+    said.contains(&format!("/: {REFUSED}")).then(|| name.parse().ok()).flatten()
 }
 
 /// The command that edits a quarantined file and moves it back. The reason names the folder: `… from FOLDER/: …`.

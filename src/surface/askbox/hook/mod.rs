@@ -93,15 +93,16 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
         )));
     }
     let named = rules.ask.iter().find(names);
+    let policy = rules.policy();
     let decision = in_run(event).and_then(|found| {
         let Some((mailbox, run)) = found else { return Ok(None) };
         if ASK_USER.contains(&event.tool_name.as_str()) && asks_for_itself(&run, event)? {
             return Ok(None);
         }
         if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
-            return take_question::decide(&mailbox, &run, event).map(Some);
+            return take_question::decide(&mailbox, &policy, &run, event).map(Some);
         }
-        take_approval::decide(&mailbox, &run, event, named.is_some())
+        take_approval::decide(&mailbox, &policy, &run, event, named.is_some())
     });
     match (decision, named) {
         (Ok(None), Some(rule)) => Some(Decision::Deny(format!(

@@ -45,7 +45,7 @@ pub(super) fn tell(session: &Session) -> Result<()> {
     for entry in news.entries {
         let Some(id) = entry.workflow_id else { continue };
         match entry.event.as_str() {
-            "posted" | "taken_back" | "undone" => posted.push(id),
+            "posted" | "taken_back" | "refused" | "undone" => posted.push(id),
             event => drop(End::of(event).map(|end| ends.insert(id, end))),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::document::Document;
 use crate::error::Result;
+use crate::mailbox::trust::Policy;
 use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
@@ -15,24 +16,24 @@ use crate::surface::askbox::hook::event::{Decision, PreToolUse};
 use crate::surface::askbox::hook::post_call;
 
 /// What is to become of a call in this run; `None`: the agent program's own rules decide. `is_named`: a rule says that a person is asked.
-pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
-    let decision = decided(mailbox, run, event, is_named)?;
+pub(super) fn decide(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let decision = decided(mailbox, policy, run, event, is_named)?;
     if matches!(decision, Some(Decision::Allow(_))) {
         let_through::note(mailbox, run, &event.tool_use_id, &event.tool_name, &event.tool_input)?;
     }
     Ok(decision)
 }
 
-fn decided(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
     let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
     // A subagent whose call is deferred ends at once, without a word (measured on Claude Code 2.1.330).
     if event.agent_id.is_some() {
-        return in_subagent(mailbox, run, &call, is_named);
+        return in_subagent(mailbox, policy, run, &call, is_named);
     }
     let round = run.round();
     let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
     if question.approval.is_some() && post_call::is_of(&question, event) {
-        let decision = match permit::permit(mailbox, &round, &question, &call)? {
+        let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
             Permit::Allowed => Decision::Allow(event.tool_input.clone()),
             Permit::Refused(words) => Decision::Deny(words),
             Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
@@ -55,17 +56,17 @@ fn decided(mailbox: &Mailbox, run: &Run, event: &PreToolUse, is_named: bool) -> 
         let shown = if permit::is_used(mailbox, &round) { Shown::PerhapsMade } else { Shown::First };
         return ask(mailbox, run, event, shown).map(Some);
     }
-    if grants::covers(mailbox, &run.workflow_id, &call)? {
+    if grants::covers(mailbox, policy, &run.workflow_id, &call)? {
         return Ok(Some(Decision::Allow(event.tool_input.clone())));
     }
     ask(mailbox, run, event, Shown::First).map(Some)
 }
 
-fn in_subagent(mailbox: &Mailbox, run: &Run, call: &Call<'_>, is_named: bool) -> Result<Option<Decision>> {
+fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, is_named: bool) -> Result<Option<Decision>> {
     if !is_named {
         return Ok(None);
     }
-    if grants::covers(mailbox, &run.workflow_id, call)? {
+    if grants::covers(mailbox, policy, &run.workflow_id, call)? {
         return Ok(Some(Decision::Allow(call.input.clone())));
     }
     Ok(Some(Decision::Deny(

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::mailbox::documents::answer::Outcome;
 use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::tool_call::ASK_USER;
+use crate::mailbox::trust::Policy;
 use crate::mailbox::{Folder, Mailbox, Question, asked_within, read_question};
 use crate::run::attempt::record::{self, Run};
 use crate::run::attempt::suspended_call;
@@ -23,7 +24,7 @@ pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse
 }
 
 /// What is to become of a call in this run.
-pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result<Decision> {
+pub(super) fn decide(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse) -> Result<Decision> {
     // A subagent whose call is deferred ends at once, without a word (measured on Claude Code 2.1.330).
     if event.agent_id.is_some() && is_ask_user(event) {
         return Ok(Decision::Deny(format!(
@@ -39,10 +40,10 @@ pub(super) fn decide(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result
             run.workflow_id
         )));
     }
-    if let Some(decision) = answer_of_this_run(mailbox, run, event)? {
+    if let Some(decision) = answer_of_this_run(mailbox, policy, run, event)? {
         return Ok(decision);
     }
-    if let Some(decision) = answer_of_earlier_round(mailbox, run, event) {
+    if let Some(decision) = answer_of_earlier_round(mailbox, policy, run, event) {
         return Ok(decision);
     }
     post(mailbox, run, event)
@@ -53,12 +54,12 @@ fn is_ask_user(event: &PreToolUse) -> bool {
 }
 
 /// The answer that this run brings, if it is one to this call.
-fn answer_of_this_run(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result<Option<Decision>> {
+fn answer_of_this_run(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse) -> Result<Option<Decision>> {
     let question = read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?.typed;
     if !post_call::is_of(&question, event) {
         return Ok(None);
     }
-    let decision = answered(&question, event);
+    let decision = answered(policy, &question, event);
     if decision.is_some() {
         suspended_call::note_handed_over(mailbox, run)?;
     }
@@ -66,17 +67,20 @@ fn answer_of_this_run(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Resul
 }
 
 /// What became of the call, if it was asked in a round that is over: its question was withdrawn, or the answer came in a message.
-fn answer_of_earlier_round(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Option<Decision> {
+fn answer_of_earlier_round(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse) -> Option<Decision> {
     let (_, question) = post_call::over(mailbox, run, event)?;
-    answered(&question, event).or_else(|| {
+    answered(policy, &question, event).or_else(|| {
         let end = post_call::end(&question);
         Some(Decision::Deny(format!("Nobody answers this question: it was {end}. Do not guess an answer; go on without it, or ask again.")))
     })
 }
 
 /// The decision that a question's answer means; `None` if it has none.
-fn answered(question: &Question, event: &PreToolUse) -> Option<Decision> {
+fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<Decision> {
     let answer = question.answer.as_ref()?;
+    if let Err(why) = policy.judge(question) {
+        return Some(Decision::Deny(format!("An answer lies there that does not count: {}. Do not use it: ask again.", why.0)));
+    }
     if is_ask_user(event) {
         // The tool itself says what became of this question, in the same words as ever.
         let mut input = event.tool_input.clone();

@@ -65,13 +65,14 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 
 /// As `ask-post --wait` does it: whoever waits holds the workflow's waiter, from before the post.
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let policy = became::policy()?;
     let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
     let asked = post::post_document(mailbox, document, IfPending::Conflict).map_err(in_words_of_a_tool)?.round;
     desk.remember(&asked);
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        if let Some(claim) = waiter.wait(mailbox, &asked, left.min(SLICE))? {
+        if let Some(claim) = waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
             return Reply::about(mailbox, &asked, Became::Taken(Box::new(claim)));
         }
         match became::of(mailbox, &asked, false)? {

@@ -6,7 +6,6 @@ use crate::config;
 use crate::document::Stored;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::through::Through;
@@ -18,6 +17,7 @@ use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::status;
 use crate::surface::ask_answer::answering;
 use crate::surface::askbox::mcp::desk::Desk;
+use crate::surface::program;
 use crate::{text, time};
 
 /// The most lines of a list.
@@ -102,7 +102,7 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. An approval is a person's alone.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
-    let (mailbox, agent) = (desk.mailbox()?, Answerer::person(by, CHANNEL, Through::Mcp)?);
+    let (mailbox, agent) = (desk.mailbox()?, program::answerer(by, CHANNEL, Through::Mcp)?);
     let reply = |question: &Question| match question.approval {
         Some(_) => Err(Error::conflict(
             format!("{workflow} asks a person to permit a tool call: no agent may answer that"),

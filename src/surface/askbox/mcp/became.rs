@@ -1,8 +1,10 @@
 //! What became of a question, and how its asker is told.
 
+use crate::config;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::trust::Policy;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run};
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline, plan};
@@ -40,7 +42,7 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
             if !takes {
                 return Ok(Some(Became::Answered(Box::new(document.typed))));
             }
-            match claim::claim(mailbox, &asked.workflow, By::Inline)? {
+            match claim::claim(mailbox, &asked.workflow, By::Inline(&policy()?))? {
                 ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(Became::Taken(claim))),
                 // Another process was faster.
                 ClaimAttempt::Claimed(_) => {}
@@ -116,9 +118,18 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
     }
 }
 
+/// What the operator trusts.
+pub(super) fn policy() -> Result<Policy> {
+    Ok(config::load()?.config.answers.policy())
+}
+
 /// The answer in words, with who gave it, through what and when.
 fn told(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<String> {
     let Some(answer) = &question.answer else { return Ok(waits(question)) };
+    // The claim has asked the same, but anybody who can write to the mailbox can make a claimed or closed round.
+    if let Err(why) = policy()?.judge(question) {
+        return Ok(format!("An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.", why.0));
+    }
     let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();
     let words = match answer.counter_question() {
         Some(asked) => format!(

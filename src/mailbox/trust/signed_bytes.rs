@@ -1,0 +1,84 @@
+//! The bytes that are signed: all of an answer that a reader acts on, and the whole question that the person saw.
+
+use sha2::{Digest, Sha256};
+
+use crate::document;
+use crate::error::{Error, Result};
+use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::question::Question;
+use crate::time;
+
+/// The first line, which says what is signed and in which form.
+pub const FIRST_LINE: &str = "askbox answer v1\n";
+
+/// What is signed of a complete answer to this question.
+///
+/// # Errors
+/// If the question has no id, or the answer is not complete.
+pub fn of(question: &Question, answer: &Answer) -> Result<Vec<u8>> {
+    let incomplete = |field: &str| Error::invalid(field, "is missing", "only a complete answer is signed");
+    let round = question.question_id.ok_or_else(|| incomplete("question_id"))?;
+    let hash = answer.question_hash.ok_or_else(|| incomplete("answer.question_hash"))?;
+    let at = time::rfc3339(answer.at.ok_or_else(|| incomplete("answer.at"))?);
+    let of = (&question.workflow_id, round, hash, seen(question)?);
+    let said = (answer.outcome, &answer.value, &answer.note, answer.asks_back);
+    let content = (of.0, of.1, of.2, of.3, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
+    let mut bytes = FIRST_LINE.as_bytes().to_vec();
+    bytes.extend(document::to_json(&content)?);
+    Ok(bytes)
+}
+
+/// The SHA-256 of the question as the person saw it. `question_hash` is a shorter hash, and leaves the context out.
+fn seen(question: &Question) -> Result<String> {
+    let bytes = document::to_json(&(question.hashed(), &question.context))?;
+    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = r#"{"workflow_id": "wf8", "question": "Q8?", "question_id": "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "context": "why",
+        "answer": {"value": "yes", "by": "ann", "channel": "ask-answer", "through": "terminal", "at": "2026-11-24T08:00:00+01:00",
+        "question_hash": "20f2cba4-940b-5b05-aa8f-e8f823ba86c7", "note": "soon"}}"#;
+
+    fn signed(document: &str) -> String {
+        let question: Question = serde_json::from_str(document).unwrap();
+        String::from_utf8(of(&question, question.answer.as_ref().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_signed_bytes_are_those_of_the_protocol() {
+        let seen: String = Sha256::digest(r#"[["wf8","Q8?",null,{},[],null],"why"]"#).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            signed(DOCUMENT),
+            format!(
+                "askbox answer v1\n[\"wf8\",\"15c96f27-091a-5dc1-bcce-0d2e49721bc0\",\"20f2cba4-940b-5b05-aa8f-e8f823ba86c7\",\"{seen}\",\
+                 \"answered\",\"yes\",\"soon\",false,\"ann\",\"ask-answer\",\"terminal\",\"2026-11-24T07:00:00.000Z\"]"
+            )
+        );
+    }
+
+    #[test]
+    fn whatever_a_reader_acts_on_changes_them() {
+        for (field, other) in [
+            ("\"wf8\"", "\"wf9\""),
+            ("Q8?", "Q9?"),
+            ("15c9", "15ca"),
+            ("\"why\"", "\"else\""),
+            ("\"yes\"", "\"no\""),
+            ("\"yes\"", "[\"yes\"]"),
+            ("\"ann\"", "\"bob\""),
+            ("\"ask-answer\"", "\"inbox\""),
+            ("\"terminal\"", "\"web\""),
+            ("08:00:00", "08:00:01"),
+            ("20f2", "20f3"),
+            ("\"soon\"", "\"later\""),
+            ("\"value\": \"yes\"", "\"outcome\": \"declined\""),
+        ] {
+            assert_ne!(signed(&DOCUMENT.replacen(field, other, 1)), signed(DOCUMENT), "{field} → {other}");
+        }
+        let question: Question = serde_json::from_str(&DOCUMENT.replace("\"question_hash\"", "\"other\"")).unwrap();
+        assert!(of(&question, question.answer.as_ref().unwrap()).is_err());
+    }
+}
