@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use askbox::error::Result;
 use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
 use askbox::surface::askbox::{
-    agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, keygen, notify_test, setup, tree_view,
+    agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, keygen, machines, notify_test, setup, tree_view,
 };
 use askbox::surface::program;
 
@@ -34,6 +34,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
+        Command::AskAnswer { words } => machines::run(&words),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify_test::run(&args),

@@ -2,7 +2,7 @@
 //! machine is heard. It is no queue: nothing in it is ever sent.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,9 +12,9 @@ use crate::disk;
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::layout;
-use crate::peers::known::HostView;
+use crate::peers::known::{HostView, Unreached};
 use crate::peers::remote_question::RemoteQuestion;
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// The largest cache of one machine, in bytes.
 const MAX_CACHE: usize = 16 << 20;
@@ -26,6 +26,9 @@ pub(super) struct Cached {
     pub(super) peer: String,
     pub(super) host: HostName,
     pub(super) as_of: Option<Time>,
+    /// Why it was not reached when it was last tried.
+    #[serde(default)]
+    unreached: Option<Unreached>,
     pub(super) version: Option<String>,
     pub(super) left_out: usize,
     questions: Vec<Entry>,
@@ -43,7 +46,15 @@ struct Entry {
     error: Option<String>,
 }
 
+/// How long a machine that was not reached is not waited for.
+const NOT_WAITED_FOR: Duration = Duration::from_secs(60);
+
 impl Cached {
+    /// Why it was not reached, if it was tried a moment ago.
+    pub(super) fn unreached(&self) -> Option<&Unreached> {
+        self.unreached.as_ref().filter(|unreached| time::is_near(unreached.at, NOT_WAITED_FOR))
+    }
+
     /// The questions, checked anew: the file may have been changed.
     pub(super) fn questions(&self) -> impl Iterator<Item = RemoteQuestion> + '_ {
         self.questions.iter().map(|entry| match (&entry.document, entry.question_id) {
@@ -81,7 +92,7 @@ pub(super) fn all(folder: &Path) -> Vec<Cached> {
 }
 
 /// Keeps what is known of a machine. What does not fit is counted.
-pub(super) fn keep(folder: &Path, peer: &str, view: &HostView) -> Result<()> {
+pub(super) fn keep(folder: &Path, peer: &str, view: &HostView, unreached: Option<Unreached>) -> Result<()> {
     let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0, view.left_out);
     for question in &view.questions {
         let mut entry = Entry { workflow_id: question.workflow.clone(), question_id: None, document: None, error: None };
@@ -100,7 +111,14 @@ pub(super) fn keep(folder: &Path, peer: &str, view: &HostView) -> Result<()> {
         bytes += size;
         questions.push(entry);
     }
-    let cached =
-        Cached { peer: peer.to_owned(), host: view.host.clone(), as_of: view.as_of, version: view.version.clone(), left_out, questions };
+    let cached = Cached {
+        peer: peer.to_owned(),
+        host: view.host.clone(),
+        as_of: view.as_of,
+        unreached,
+        version: view.version.clone(),
+        left_out,
+        questions,
+    };
     disk::replace_unsynced(&folder.join(format!("{}.json", view.host)), &crate::document::to_json(&cached)?, SystemTime::now())
 }

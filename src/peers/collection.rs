@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::peers::cache;
-use crate::peers::known::{Fate, HostView, Known, Reach};
+use crate::peers::known::{Fate, HostView, Known};
 use crate::peers::offers::{Offers, Progress};
 use crate::peers::peer::{Change, Peer, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
@@ -26,6 +26,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A connection that lasted this long begins the pauses anew.
 const LASTED: Duration = Duration::from_secs(10);
+/// How long a machine is waited for that was tried in vain a moment ago.
+const SECOND_CHANCE: Duration = Duration::from_secs(1);
 /// The shortest time between two writings of a cache.
 const CACHE_EVERY: Duration = Duration::from_secs(5);
 /// How long an offer is tried.
@@ -141,9 +143,17 @@ impl Peers {
         self.shared.lock().hosts.get(host)?.fate(workflow, round)
     }
 
-    /// Waits until every machine was either heard or found unreachable, at most for `limit`.
+    /// Waits until every machine was either heard or found unreachable, at most for `limit`. One that was tried in vain a moment ago is hardly
+    /// waited for.
     pub fn settle(&self, limit: Duration) {
-        self.wait_until(limit, |state| state.hosts.values().all(|known| known.reach != Reach::Connecting).then_some(()));
+        self.wait_until(SECOND_CHANCE.min(limit), |state| state.hosts.values().all(Known::is_settled).then_some(()));
+        let is_settled = |known: &Known| known.before.is_some() || known.is_settled();
+        self.wait_until(limit.saturating_sub(SECOND_CHANCE), |state| state.hosts.values().all(is_settled).then_some(()));
+    }
+
+    /// Waits until this machine was either heard or found unreachable, at most for `limit`.
+    pub fn settle_with(&self, host: &HostName, limit: Duration) {
+        self.wait_until(limit, |state| state.hosts.get(host).is_none_or(Known::is_settled).then_some(()));
     }
 
     /// Offers an answer to a machine, in a thread of its own. [`progress`](Self::progress) says what became of it.
@@ -233,6 +243,7 @@ fn recall(peers: &[Box<dyn Peer>], folder: &Path, state: &mut State) {
         }
         let known = state.hosts.entry(cached.host.clone()).or_insert_with(|| Known::new(n));
         if known.peer == n {
+            known.before = cached.unreached().cloned();
             known.recall(cached.as_of, cached.version.as_deref(), cached.left_out, cached.questions());
         }
     }
@@ -282,13 +293,12 @@ fn keep_connected(shared: &Shared, n: usize, stop: &Stop) {
 /// Writes the caches of a peer's machines. One that cannot be written costs the age that is shown next time, nothing else.
 fn keep(shared: &Shared, n: usize) {
     let Some(folder) = &shared.folder else { return };
-    let heard = |known: &&Known| known.peer == n && known.as_of.is_some();
     let views: Vec<_> = {
         let state = shared.lock();
-        state.hosts.iter().filter(|(_, known)| heard(known)).map(|(host, known)| known.view(host)).collect()
+        state.hosts.iter().filter(|(_, known)| known.peer == n).map(|(host, known)| (known.view(host), known.unreached(host))).collect()
     };
-    for view in views {
-        let _ = cache::keep(folder, shared.peers[n].name(), &view);
+    for (view, unreached) in views {
+        let _ = cache::keep(folder, shared.peers[n].name(), &view, unreached);
     }
 }
 
@@ -343,6 +353,7 @@ mod tests {
     use crate::id::RoundId;
     use crate::mailbox::Answer;
     use crate::mailbox::documents::answer::AnswerValue;
+    use crate::peers::known::Reach;
     use crate::peers::peer::{NotOffered, Offered, Problem};
     use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::address::HostName;
 use crate::id::{QuestionId, WorkflowId};
 use crate::peers::peer::Problem;
 use crate::peers::remote_question::RemoteQuestion;
+use crate::text::excerpt;
 use crate::time::Time;
 use crate::untrusted::Untrusted;
 
@@ -71,12 +73,25 @@ pub struct Fate {
     pub offer: Option<Uuid>,
 }
 
+/// Why a machine was not reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unreached {
+    /// When it was tried.
+    pub(super) at: Time,
+    /// Since when it is not reached.
+    pub(super) since: Time,
+    pub(super) said: String,
+    pub(super) hint: String,
+}
+
 /// The state of one machine.
 #[derive(Debug)]
 pub(super) struct Known {
     /// The peer that leads to it.
     pub(super) peer: usize,
     pub(super) reach: Reach,
+    /// What another process found a moment ago, in vain; until this one has tried as well.
+    pub(super) before: Option<Unreached>,
     pub(super) as_of: Option<Time>,
     pub(super) version: Option<String>,
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
@@ -99,6 +114,7 @@ impl Known {
         Self {
             peer,
             reach: Reach::Connecting,
+            before: None,
             as_of: None,
             version: None,
             questions: BTreeMap::new(),
@@ -117,13 +133,16 @@ impl Known {
         left_out: usize,
         questions: impl Iterator<Item = RemoteQuestion>,
     ) {
+        if let Some(Unreached { since, said, hint, .. }) = &self.before {
+            self.reach = Reach::Unreachable { since: *since, problem: Problem::passing(excerpt(said, 300), excerpt(hint, 300)) };
+        }
         (self.as_of, self.left_out) = (as_of, left_out);
-        self.version = version.map(|version| crate::text::excerpt(version, 40));
+        self.version = version.map(|version| excerpt(version, 40));
         questions.for_each(|question| self.add(question));
     }
 
     pub(super) fn begin(&mut self, version: &str) {
-        self.version = Some(crate::text::excerpt(version, 40));
+        self.version = Some(excerpt(version, 40));
         self.coming = Some(Box::default());
     }
 
@@ -132,6 +151,7 @@ impl Known {
             (self.questions, self.bytes, self.left_out) = (coming.questions, coming.bytes, coming.left_out);
         }
         self.reach = Reach::Reachable;
+        self.before = None;
     }
 
     pub(super) fn add(&mut self, question: RemoteQuestion) {
@@ -172,9 +192,27 @@ impl Known {
     }
 
     pub(super) fn unreachable(&mut self, problem: Problem, now: Time) {
-        self.coming = None;
+        (self.coming, self.before) = (None, None);
         let since = if let Reach::Unreachable { since, .. } = &self.reach { *since } else { now };
         self.reach = Reach::Unreachable { since, problem };
+    }
+
+    /// Whether this process has reached it, or tried in vain.
+    pub(super) fn is_settled(&self) -> bool {
+        self.before.is_none() && self.reach != Reach::Connecting
+    }
+
+    /// Why it was not reached, for the next process.
+    pub(super) fn unreached(&self, host: &HostName) -> Option<Unreached> {
+        let now = crate::time::now();
+        let found = match &self.reach {
+            Reach::Reachable => return None,
+            Reach::Connecting => Unreached { at: now, since: now, said: format!("{host} has not answered"), hint: String::new() },
+            Reach::Unreachable { since, problem } => {
+                Unreached { at: now, since: *since, said: problem.said.clone(), hint: problem.hint.clone() }
+            }
+        };
+        Some(self.before.clone().unwrap_or(found))
     }
 
     pub(super) fn question(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {

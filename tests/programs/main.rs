@@ -19,7 +19,9 @@ mod help_texts;
 mod history;
 mod inbox;
 mod init;
+
 mod kept_answer;
+mod machines;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod named_files;

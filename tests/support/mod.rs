@@ -11,6 +11,7 @@
 //! | `files.rs` | names and contents of folders, and programs that a test writes |
 //! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
 //! | `terminal.rs` | a real terminal, by tmux |
+//! | `machine.rs` | another machine, by ssh |
 //! | `claude/` | the real `claude` and its scripted API |
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
 //! | `json_schema.rs` | a small validator |
@@ -20,6 +21,7 @@ pub mod claude;
 pub mod dice;
 pub mod files;
 pub mod json_schema;
+pub mod machine;
 pub mod page;
 pub mod process;
 pub mod terminal;
@@ -30,6 +32,7 @@ pub mod world;
 pub use claude::ClaudeWorld;
 pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
+pub use machine::Machine;
 pub use page::{Browser, Page, Reply};
 pub use process::{LIMIT, Outcome, Running, Signal, end_process, feed, in_parallel, kill, output, processes, signal, until};
 pub use terminal::Terminal;

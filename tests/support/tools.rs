@@ -47,6 +47,7 @@ pub fn available(need: &str) -> bool {
     let there = match need {
         "root" => rustix::process::geteuid().is_root(),
         "mount" => *MOUNTS,
+        "sshd" => find("sshd").is_some() || std::path::Path::new("/usr/sbin/sshd").exists(),
         "ext4" | "xfs" | "btrfs" => mounts(need),
         "postgres" => find(need).is_some() || std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some()),
         "python-mcp" => std::env::var_os("ASKBOX_TEST_PYTHON_MCP").is_some(),

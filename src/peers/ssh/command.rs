@@ -65,7 +65,7 @@ fn there(config: &PeerConfig, ask: Ask) -> String {
 }
 
 /// The socket of the kept connection, in a folder of the user's own. Without one, each command connects by itself.
-fn control_path(folder: &Path, host: &HostName) -> Option<PathBuf> {
+pub(super) fn control_path(folder: &Path, host: &HostName) -> Option<PathBuf> {
     let path = folder.join(format!("{host}.ssh"));
     let text = path.to_str()?;
     // ssh would read `%` as its own, and split at white space.

@@ -30,6 +30,7 @@ pub(super) struct Conversation {
     /// Up to here there is no end of a line.
     searched: usize,
     said: Vec<u8>,
+    is_left: bool,
 }
 
 /// What comes next.
@@ -56,7 +57,7 @@ impl Conversation {
         for fd in [Some(rustix::fd::AsFd::as_fd(&out)), err.as_ref().map(rustix::fd::AsFd::as_fd)].into_iter().flatten() {
             rustix::fs::fcntl_setfl(fd, OFlags::NONBLOCK)?;
         }
-        Ok(Self { child, out, err, read: Vec::new(), taken: 0, searched: 0, said: Vec::new() })
+        Ok(Self { child, out, err, read: Vec::new(), taken: 0, searched: 0, said: Vec::new(), is_left: false })
     }
 
     /// Sends everything, and closes the way there. `Err` if not all was written within `limit`.
@@ -173,8 +174,18 @@ impl Conversation {
     }
 }
 
+impl Conversation {
+    /// Lets ssh go on connecting when this process ends: the next one finds the kept connection. It ends by itself, because nobody reads it.
+    pub(super) fn leave(mut self) {
+        self.is_left = true;
+    }
+}
+
 impl Drop for Conversation {
     fn drop(&mut self) {
+        if self.is_left {
+            return;
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

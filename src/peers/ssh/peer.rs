@@ -1,7 +1,7 @@
 //! A machine that is reached by ssh.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::address::HostName;
@@ -12,13 +12,15 @@ use crate::peers::known;
 use crate::peers::lines::{self, ALIVE_EVERY, Line};
 use crate::peers::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::peers::remote_question::RemoteQuestion;
-use crate::peers::ssh::command::{Ask, command};
+use crate::peers::ssh::command::{Ask, command, control_path};
 use crate::peers::ssh::conversation::{Conversation, Next};
 use crate::text;
 use crate::time;
 
 /// How long a machine may take to say its first word.
 const GREETS_WITHIN: Duration = Duration::from_secs(20);
+/// How long it may take to say it on a connection that is there already.
+const KEPT_GREETS_WITHIN: Duration = Duration::from_secs(3);
 /// How long a machine may be silent.
 const SILENT_FOR: Duration = Duration::from_secs(3 * ALIVE_EVERY);
 /// How long one attempt to offer may take.
@@ -41,6 +43,19 @@ pub struct SshPeer {
     folder: Option<PathBuf>,
 }
 
+/// Why there is no first line.
+enum Refusal {
+    Silence(Problem),
+    Other(Problem),
+}
+
+impl Refusal {
+    fn problem(self) -> Problem {
+        let (Self::Silence(problem) | Self::Other(problem)) = self;
+        problem
+    }
+}
+
 impl SshPeer {
     /// The machine of this name.
     #[must_use]
@@ -48,30 +63,53 @@ impl SshPeer {
         Self { host, config, folder }
     }
 
-    /// Starts ssh and reads the first line. Returns the version there as well.
+    /// Starts ssh and reads the first line. Returns the version there as well. A kept connection that says nothing is left, and a new one made:
+    /// its other end may have been stopped, or be gone without a word.
     fn connect(&self, ask: Ask, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Problem> {
-        let started = Conversation::start(command(&self.host, &self.config, self.folder.as_deref(), ask));
+        let is_kept = |folder: &PathBuf| control_path(folder, &self.host).is_some_and(|path| path.exists());
+        let kept = self.folder.as_ref().filter(|folder| is_kept(folder));
+        if let Some(folder) = kept {
+            match self.connect_in(Some(folder), ask, limit.min(KEPT_GREETS_WITHIN), stop) {
+                Err(Refusal::Silence(_)) if limit > KEPT_GREETS_WITHIN => {
+                    let rest = limit.saturating_sub(KEPT_GREETS_WITHIN);
+                    return self.connect_in(None, ask, rest, stop).map_err(Refusal::problem);
+                }
+                other => return other.map_err(Refusal::problem),
+            }
+        }
+        self.connect_in(self.folder.as_deref(), ask, limit, stop).map_err(Refusal::problem)
+    }
+
+    fn connect_in(&self, folder: Option<&Path>, ask: Ask, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Refusal> {
+        let started = Conversation::start(command(&self.host, &self.config, folder, ask));
         let mut ssh = started.map_err(|e| {
             let hint = "install the OpenSSH client, so that `ssh` is on the PATH";
-            Problem::lasting(format!("ssh cannot be run: {e}"), hint)
+            Refusal::Other(Problem::lasting(format!("ssh cannot be run: {e}"), hint))
         })?;
         let end = Instant::now() + limit;
         for _ in 0..NOISE {
             match ssh.next(end.saturating_duration_since(Instant::now()), stop) {
                 Next::Line(line) => match Line::read(&line) {
                     Some(Line::Hello { protocol, version, .. }) => {
-                        return lines::greeted(protocol, &version, self.host.as_str()).map(|version| (ssh, version));
+                        return lines::greeted(protocol, &version, self.host.as_str())
+                            .map(|version| (ssh, version))
+                            .map_err(Refusal::Other);
                     }
                     // The shell's own files print something.
                     _ => continue,
                 },
-                next => return Err(self.why(ssh, &next, false)),
+                Next::Stopped => {
+                    ssh.leave();
+                    return Err(Refusal::Other(Problem::passing("this program ends", "")));
+                }
+                Next::Silence => return Err(Refusal::Silence(self.why(ssh, &Next::Silence, false))),
+                next => return Err(Refusal::Other(self.why(ssh, &next, false))),
             }
         }
-        Err(Problem::lasting(
+        Err(Refusal::Other(Problem::lasting(
             format!("{} prints other text than that of ask-answer", self.host),
             format!("see it with: ssh {} true; a shell's file such as .bashrc prints it", self.config.ssh),
-        ))
+        )))
     }
 
     /// Why a conversation ended, for people.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::id::{QuestionId, WorkflowId};
+use crate::address::{Address, HostName};
+use crate::error::Error;
+use crate::id::QuestionId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::value_parsers;
 
@@ -26,6 +28,9 @@ const EXAMPLES: &str = "Examples:
   A long answer from a file, and a result of Claude Code's AskUserQuestion:
   $ ask-answer essay - < draft.md
   $ ask-answer docs-42 --file result.json
+
+  A question of another machine:
+  $ ask-answer build:docs-42 merge
 
   A workflow whose id is also a command:
   $ ask-answer -- list yes";
@@ -87,6 +92,9 @@ pub struct Reply {
     /// A note for the agent, in addition to the answer
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
+    /// Take an answer that was given on another machine: an offer as JSON from a file, `-` for standard input; for programs
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub offer: Option<PathBuf>,
 }
 
 #[allow(missing_docs)]
@@ -97,19 +105,25 @@ pub enum Command {
         /// Only the questions that have all these words: in the id, the asker, the project or the question; also project:NAME, by:NAME, priority:N
         #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         filter: String,
+        /// Whose questions: a machine of the configuration (`[peers.HOST]`), `local` or `all` [default: all; with --json local]
+        #[arg(long, value_name = "HOST", value_parser = Hosts::parse)]
+        host: Option<Hosts>,
+        /// With --json: print each question of this machine, and then each change, one object a line, until the reader goes; for programs
+        #[arg(long)]
+        watch: bool,
     },
     /// Show a workflow's question, or how its last one ended
     Show {
-        /// The workflow
-        id: WorkflowId,
+        /// The workflow; HOST:ID on another machine
+        id: Address,
         /// How to print it [default: text]
         #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
         format: Option<Format>,
     },
     /// Decline to answer; the agent is relaunched and told so
     Decline {
-        /// The workflow
-        id: WorkflowId,
+        /// The workflow; HOST:ID on another machine
+        id: Address,
         /// The reason, for the agent
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
@@ -121,8 +135,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   $ ask-answer ask-back docs-42 'Which section do you mean?'")]
     AskBack {
-        /// The workflow
-        id: WorkflowId,
+        /// The workflow; HOST:ID on another machine
+        id: Address,
         /// Your question to the agent
         #[arg(value_name = "QUESTION", allow_hyphen_values = true)]
         question: String,
@@ -136,7 +150,7 @@ pub enum Command {
     /// taken back, nor one whose question has meanwhile reached the time at which its default applies or it is cancelled.
     Undo {
         /// The workflow
-        id: WorkflowId,
+        id: Address,
         /// Take only the answer of this round back
         #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
         round: Option<QuestionId>,
@@ -144,7 +158,7 @@ pub enum Command {
     /// Withdraw a question; no agent is relaunched
     Cancel {
         /// The workflow
-        id: WorkflowId,
+        id: Address,
         /// The reason, for the record
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
@@ -154,8 +168,8 @@ pub enum Command {
     },
     /// Write a long answer in $VISUAL or $EDITOR
     Edit {
-        /// The workflow
-        id: WorkflowId,
+        /// The workflow; HOST:ID on another machine
+        id: Address,
     },
 }
 
@@ -172,6 +186,27 @@ impl Command {
             Self::Cancel { .. } => "cancel",
             Self::Edit { .. } => "edit",
         }
+    }
+}
+
+/// Whose questions are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hosts {
+    /// Those of every machine.
+    All,
+    /// Those of this machine.
+    Here,
+    /// Those of this one.
+    One(HostName),
+}
+
+impl Hosts {
+    fn parse(text: &str) -> Result<Self, Error> {
+        Ok(match text {
+            "all" => Self::All,
+            "local" => Self::Here,
+            name => Self::One(name.parse()?),
+        })
     }
 }
 

@@ -206,6 +206,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// What `ask-answer` becomes where other machines come in
+    #[command(hide = true)]
+    AskAnswer {
+        /// Its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Write the JSON Schemas of all documents into a folder
     #[cfg(feature = "schema")]
     #[command(hide = true)]

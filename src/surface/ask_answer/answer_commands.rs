@@ -15,13 +15,14 @@ use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::{undo, withdraw};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
-use crate::surface::ask_answer::{answering, ask_user, editor, listing, question_text, short_id};
+use crate::surface::ask_answer::{answering, ask_user, editor, elsewhere, listing, question_text, short_id};
 use crate::surface::program;
 
 const CHANNEL: &str = "ask-answer";
 
 /// Runs `ask-answer`; returns the exit status.
 pub fn run(args: AskAnswer) -> Result<u8> {
+    elsewhere::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
             None => return open_inbox(&args, None),
@@ -47,11 +48,11 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         return Err(not_both(given, command));
     }
     match command {
-        Command::List { filter } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
-        Command::Show { id, format } => show(&args, &short_id::meant(&args.common, id)?, *format)?,
+        Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
+        Command::Show { id, format } => show(&args, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
-            let id = short_id::meant(&args.common, id)?;
+            let id = short_id::meant(&args.common, &id.workflow)?;
             let person = person(&args)?;
             give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
         }
@@ -59,13 +60,13 @@ pub fn run(args: AskAnswer) -> Result<u8> {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
-            let id = short_id::meant(&args.common, id)?;
+            let id = short_id::meant(&args.common, &id.workflow)?;
             let person = person(&args)?;
             give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
         }
-        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, id)?, round.or(given.round))?,
-        Command::Cancel { id, why, tree } => cancel(&args, id, why.as_deref(), *tree)?,
-        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, id)?)?,
+        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, &id.workflow)?, round.or(given.round))?,
+        Command::Cancel { id, why, tree } => cancel(&args, &id.workflow, why.as_deref(), *tree)?,
+        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)
 }
@@ -207,7 +208,7 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    program::print(&question_text::fitted(&question_text::round(&mailbox, &found)))
+    program::print(&question_text::fitted(&question_text::round(Some(&mailbox), &found)))
 }
 
 /// `ask-answer edit ID`
@@ -218,7 +219,7 @@ fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
     }
     let person = person(args)?;
-    let draft = editor::write(&question_text::round(&mailbox, &found), ".md")?;
+    let draft = editor::write(&question_text::round(Some(&mailbox), &found), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
     give(args, &mailbox, id, Some(found.id.question), reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {

@@ -43,7 +43,10 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 }
 
 /// A run cannot allow its own tool calls, nor those of other runs.
-fn only_a_person_approves(question: &Question) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Conflict`] within a run, for a question whether a tool call may be made.
+pub fn only_a_person_approves(question: &Question) -> Result<()> {
     if question.approval.is_none() || program::env("ASKBOX_RUN").is_none() {
         return Ok(());
     }
@@ -148,8 +151,14 @@ pub fn from_json(question: &Question, bytes: &[u8], person: &Answerer) -> Result
 /// What was accepted, in a few words.
 #[must_use]
 pub fn acknowledged(accepted: &Accepted) -> String {
-    let words = in_words(&accepted.answer);
-    match match_option::told(&accepted.question, &accepted.answer) {
+    acknowledged_as(&accepted.question, &accepted.answer)
+}
+
+/// What was answered, in a few words.
+#[must_use]
+pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
+    let words = in_words(answer);
+    match match_option::told(question, answer) {
         Value::Bool(true) => format!("answered in your own words: {words}"),
         Value::Array(ids) if !ids.is_empty() => {
             let ids: Vec<_> = ids.iter().filter_map(Value::as_str).map(|id| text::excerpt(id, 40)).collect();

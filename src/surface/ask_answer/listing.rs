@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::id::WorkflowId;
+use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::list::{self, Pending};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use crate::mailbox::{Mailbox, pause, read_question};
+use crate::mailbox::{Mailbox, Question, pause, read_question};
 use crate::surface::ask_answer::filter::{self, Looked};
 use crate::surface::ask_answer::question_text;
 use crate::surface::program;
@@ -29,13 +29,9 @@ pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<
     if as_json {
         return print_json(mailbox, words, &held);
     }
-    let found = list::pending(mailbox, |p| fits(&p, words).then(|| cells(&p)))?;
+    let found = list::pending(mailbox, |p| cells_if_fits(&p, words))?;
     let mut rows: Vec<_> = found.into_iter().flatten().collect();
-    rows.extend(
-        held.iter().map(|held| {
-            [held.workflow.to_string(), "-".into(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]
-        }),
-    );
+    rows.extend(held.iter().map(held_row));
     if let Some(how) = pause::held(mailbox) {
         program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
     }
@@ -45,8 +41,24 @@ pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<
     program::print(&fitted::rows(&table(&rows)))
 }
 
+/// The columns of one question.
+pub type Cells = [String; 5];
+
+/// The rounds that are parked because their file lies in quarantine.
+///
+/// # Errors
+/// If the mailbox cannot be read.
+pub fn held_rows(mailbox: &Mailbox) -> Result<Vec<Cells>> {
+    Ok(quarantined_round::all(mailbox)?.iter().map(held_row).collect())
+}
+
+fn held_row(held: &QuarantinedRound) -> Cells {
+    [held.workflow.to_string(), "-".into(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]
+}
+
 /// The questions as a table. A narrow terminal leaves the project out, so that the question has room.
-fn table(rows: &[[String; 5]]) -> String {
+#[must_use]
+pub fn table(rows: &[Cells]) -> String {
     if size::columns().is_none_or(|columns| columns >= WITH_PROJECT) {
         return columns::table(["WORKFLOW", "AGE", "PROJECT", "ASKED BY", "QUESTION"], rows);
     }
@@ -68,16 +80,34 @@ fn fits(pending: &Pending, words: &str) -> bool {
     words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority }, words)
 }
 
-fn cells(pending: &Pending) -> [String; 5] {
+/// The columns of a question that the filter lets through.
+#[must_use]
+pub fn cells_if_fits(pending: &Pending, words: &str) -> Option<Cells> {
+    fits(pending, words).then(|| cells(pending))
+}
+
+/// Whether the filter lets these columns through.
+#[must_use]
+pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, priority: i32, words: &str) -> bool {
+    words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority }, words)
+}
+
+/// The columns of a question with this id.
+#[must_use]
+pub fn cells_of(id: &str, question: &Question) -> Cells {
+    [
+        id.to_owned(),
+        question_text::age(question),
+        question.project(),
+        text::excerpt(question.asked_by.as_deref().unwrap_or("-"), 24),
+        question_text::headline(question),
+    ]
+}
+
+fn cells(pending: &Pending) -> Cells {
     let id = pending.workflow.to_string();
     match &pending.document {
-        Ok(d) => [
-            id,
-            question_text::age(&d.typed),
-            d.typed.project(),
-            text::excerpt(d.typed.asked_by.as_deref().unwrap_or("-"), 24),
-            question_text::headline(&d.typed),
-        ],
+        Ok(d) => cells_of(&id, &d.typed),
         Err(e) => [id, "-".into(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
     }
 }
@@ -109,13 +139,28 @@ fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) 
     program::print(if comma == "[" { "[]\n" } else { "]\n" })
 }
 
+/// A question that the filter lets through, as JSON.
+///
+/// # Errors
+/// If it cannot be put into JSON.
+pub fn json_if_fits(pending: &Pending, words: &str) -> Result<Option<String>> {
+    fits(pending, words).then(|| in_json(pending)).transpose()
+}
+
+/// A question as JSON.
+#[must_use]
+pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
+    json!({
+        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked_by,
+        "timestamp": question.timestamp, "priority": question.priority.unwrap_or(0), "expires_at": question.expires_at,
+        "until": question.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
+        "questions": question.parts().len(),
+    })
+}
+
 fn in_json(pending: &Pending) -> Result<String> {
     words(&match &pending.document {
-        Ok(d) => json!({
-            "workflow_id": pending.workflow, "question_id": d.typed.question_id, "title": d.typed.title(), "asked_by": d.typed.asked_by,
-            "timestamp": d.typed.timestamp, "priority": d.typed.priority.unwrap_or(0), "expires_at": d.typed.expires_at,
-            "until": d.typed.until, "cwd": d.typed.cwd, "overdue": question_text::is_overdue(&d.typed, time::now()), "questions": d.typed.parts().len(),
-        }),
+        Ok(d) => json_of(&d.typed, d.typed.question_id),
         Err(e) => json!({"workflow_id": pending.workflow, "error": program::message(e)}),
     })
 }

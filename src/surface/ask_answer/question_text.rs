@@ -92,7 +92,7 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
 
 /// The asker, the times, and the context of a question.
 #[must_use]
-pub fn about(mailbox: &Mailbox, found: &Round) -> String {
+pub fn about(mailbox: Option<&Mailbox>, found: &Round) -> String {
     let (mut out, context) = about_and_context(mailbox, found);
     if let Some(context) = context {
         out.push('\n');
@@ -103,9 +103,10 @@ pub fn about(mailbox: &Mailbox, found: &Round) -> String {
     out
 }
 
-/// The asker and the times as lines, and the context as it was written.
+/// The asker and the times as lines, and the context as it was written. A question of another machine has no mailbox here: what its
+/// paths lead to is not looked at.
 #[must_use]
-pub fn about_and_context<'a>(mailbox: &Mailbox, found: &'a Round) -> (String, Option<&'a str>) {
+pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (String, Option<&'a str>) {
     let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
@@ -126,19 +127,20 @@ pub fn about_and_context<'a>(mailbox: &Mailbox, found: &'a Round) -> (String, Op
         let _ = writeln!(out, "  {word} {}, {then}", fitted::moment(at));
     }
     if let Some(parent) = &question.parent {
-        let _ = writeln!(out, "  {}", within(mailbox, found, parent));
+        let within = mailbox.map_or_else(|| format!("within {parent}"), |mailbox| within(mailbox, found, parent));
+        let _ = writeln!(out, "  {within}");
     }
     if let Some(cwd) = &question.cwd {
         let _ = writeln!(out, "  in {}", one_line(&cwd.display().to_string()));
     }
     if let Some(path) = &question.checkpoint {
-        let not_used = match store::read_named(mailbox, path, &question.workflow_id) {
-            Err(e) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
+        let not_used = match mailbox.map(|mailbox| store::read_named(mailbox, path, &question.workflow_id)) {
+            Some(Err(e)) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
             _ => "",
         };
         let _ = writeln!(out, "  checkpoint {}{not_used}", one_line(&path.display().to_string()));
     }
-    out.push_str(&thread(mailbox, question));
+    mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
     (out, question.context.as_deref())
 }
 
@@ -203,7 +205,7 @@ pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
 
 /// A round with its question, its state and its answers.
 #[must_use]
-pub fn round(mailbox: &Mailbox, found: &Round) -> String {
+pub fn round(mailbox: Option<&Mailbox>, found: &Round) -> String {
     let question = &found.document.typed;
     let mut out = about(mailbox, found);
     out.push('\n');

@@ -13,6 +13,7 @@ pub mod hook;
 pub mod inbox;
 pub mod init;
 pub mod keygen;
+pub mod machines;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod notify_test;

@@ -118,7 +118,7 @@ fn next_event() -> Result<Option<Event>> {
 /// Opens the editor on the person's words, with the question below.
 fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
-    let below = question_text::round(app.sender.mailbox, &opened.round);
+    let below = question_text::round(Some(app.sender.mailbox), &opened.round);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
 }
 

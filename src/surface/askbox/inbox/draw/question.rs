@@ -72,7 +72,7 @@ fn text(mailbox: &Mailbox, round: &Round, part: Option<usize>, columns: usize) -
     let mut lines = Vec::new();
     let project = question.project();
     let project = if project == "-" { String::new() } else { format!(" · {project}") };
-    let (about, context) = question_text::about_and_context(mailbox, round);
+    let (about, context) = question_text::about_and_context(Some(mailbox), round);
     let mut about = about.lines();
     lines.extend(styled(&format!("{}{project}", about.next().unwrap_or_default()), columns, Style::default().add_modifier(Modifier::DIM)));
     for line in about {

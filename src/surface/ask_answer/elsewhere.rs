@@ -1,0 +1,59 @@
+//! Whether a command is about other machines, and how it becomes a part of `askbox` then.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command as Program;
+
+use crate::address::Address;
+use crate::error::{Error, Result};
+use crate::surface::args::ask_answer_args::{AskAnswer, Command, Hosts};
+use crate::surface::program;
+
+/// The word before the arguments of `ask-answer`, for `askbox`.
+pub const PART: &str = "ask-answer";
+
+/// Becomes `askbox` if other machines come in; returns if they do not.
+///
+/// # Errors
+/// If `askbox` cannot be run; [`Error::Usage`] if the flags do not fit together.
+pub(super) fn go_there(args: &AskAnswer) -> Result<()> {
+    if !is_about_others(args)? {
+        return Ok(());
+    }
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("askbox")).filter(|program| program.exists());
+    let e = Program::new(beside.unwrap_or_else(|| "askbox".into())).arg(PART).arg("--").args(std::env::args_os().skip(1)).exec();
+    Err(Error::failed(format!("other machines are a part of the program askbox, which cannot be run: {e}"), "install it beside ask-answer"))
+}
+
+fn is_about_others(args: &AskAnswer) -> Result<bool> {
+    if args.reply.offer.is_some() {
+        let is_alone = args.command.is_none() && args.reply.words.is_empty() && args.reply.file.is_none();
+        return if is_alone { Ok(true) } else { Err(Error::usage("--offer takes no other answer", "leave the other out")) };
+    }
+    let is_there = |id: &Address| id.host.is_some();
+    Ok(match &args.command {
+        Some(Command::List { watch: true, .. }) if !args.common.json => {
+            return Err(Error::usage("`--watch` prints JSON for programs", "write: ask-answer list --json --watch"));
+        }
+        Some(Command::List { watch: true, .. }) => true,
+        Some(Command::List { host: Some(host), .. }) => *host != Hosts::Here,
+        // A script and an agent know nothing but their own machine.
+        Some(Command::List { .. }) => !args.common.json && program::env("ASKBOX_RUN").is_none() && has_peers(),
+        Some(Command::Show { id, .. } | Command::Decline { id, .. } | Command::AskBack { id, .. } | Command::Edit { id }) => is_there(id),
+        Some(Command::Undo { id, .. } | Command::Cancel { id, .. }) => is_there(id),
+        None => args.reply.words.first().and_then(|id| id.parse().ok()).as_ref().is_some_and(is_there),
+    })
+}
+
+/// Whether the configuration names other machines, as far as a look at its text tells: `askbox` reads it.
+#[cfg(feature = "relaunch")]
+fn has_peers() -> bool {
+    use crate::config;
+    let text = config::location().and_then(|path| crate::disk::read(&path, config::MAX_CONFIG).ok());
+    let is_section = |line: &str| line.trim_start().trim_start_matches(['[', ' ', '"']).starts_with("peers");
+    text.is_some_and(|text| String::from_utf8_lossy(&text).lines().any(is_section))
+}
+
+#[cfg(not(feature = "relaunch"))]
+fn has_peers() -> bool {
+    false
+}

@@ -1,0 +1,240 @@
+//! Shows and answers a question of another machine. Its machine decides whether the answer counts, and the person is told what it decided.
+//! Nothing is kept to be sent later: a decision is made now, or not at all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::address::{Address, HostName};
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::answerer::Answerer;
+use crate::mailbox::documents::check_answer::{self, Given};
+use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
+use crate::mailbox::round::Round;
+use crate::mailbox::{Answer, AnswerValue, Folder};
+use crate::peers::known::Reach;
+use crate::peers::remote_question::{Asked, RemoteQuestion};
+use crate::peers::{Peers, Progress};
+use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
+use crate::surface::ask_answer::{answering, ask_user, editor, question_text};
+use crate::surface::askbox::machines::{age, connect};
+use crate::surface::program;
+use crate::text;
+
+/// How long the machine that a person names is waited for.
+const NAMED_WAITS: Duration = Duration::from_secs(15);
+/// How long a verdict is waited for. The offer itself gives up before.
+const DECIDES_WITHIN: Duration = Duration::from_secs(60);
+
+/// Shows a question, answers it, declines it or asks back.
+pub(super) fn run(args: &AskAnswer) -> Result<u8> {
+    let person = || program::person(args.reply.by.as_deref(), &channel("ask-answer"));
+    let reply = &args.reply;
+    match &args.command {
+        Some(Command::Show { id, format }) => show(args, &found(id)?.1, *format),
+        Some(Command::Decline { id, note, round }) => {
+            let note = note.clone().or_else(|| reply.note.clone());
+            send(args, &found(id)?, round.or(reply.round), person()?.declined(note))
+        }
+        Some(Command::AskBack { id, question, round }) => {
+            if question.trim().is_empty() {
+                return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
+            }
+            send(args, &found(id)?, round.or(reply.round), person()?.asking_back(question.clone()))
+        }
+        Some(Command::Edit { id }) => edit(args, &found(id)?, &person()?),
+        Some(other) => Err(only_there(other)),
+        None => {
+            let Some((id, words)) = reply.words.split_first() else {
+                return Err(Error::usage("no question is named", "see the pending questions: ask-answer list"));
+            };
+            if reply.file.is_some() && !words.is_empty() {
+                return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
+            }
+            let person = person()?;
+            let question = found(&id.parse()?)?;
+            let typed = &asked(&question.1)?.document.typed;
+            let mut answer = match &reply.file {
+                Some(file) => {
+                    let bytes = program::read_input(file, answering::MAX_JSON)?;
+                    answering::from_json(typed, &bytes, &person).map_err(|e| program::in_input(file, e))?
+                }
+                None => person.value(answering::from_words(typed, words)?),
+            };
+            answer.note = reply.note.clone().or(answer.note);
+            send(args, &question, reply.round, answer)
+        }
+    }
+}
+
+/// What a person answers through, as the other machine tells it: `inbox on laptop`.
+pub(crate) fn channel(means: &str) -> String {
+    let name = rustix::system::uname();
+    let name = text::excerpt(&name.nodename().to_string_lossy(), 60);
+    if name.is_empty() { means.to_owned() } else { format!("{means} on {name}") }
+}
+
+/// The question of an address, with the connection to its machine.
+fn found(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    let Some(host) = &id.host else {
+        return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
+    };
+    let peers = connect(Some(host))?;
+    peers.settle_with(host, NAMED_WAITS);
+    let view = peers.view().into_iter().find(|view| view.host == *host);
+    let Some(view) = view else { return Err(crate::peers::collection::no_peer(host)) };
+    if let Some(question) = peers.question(host, &id.workflow) {
+        return Ok((peers, question));
+    }
+    match &view.reach {
+        Reach::Reachable => Err(Error::not_found(
+            format!("{} waits for no answer on {host}", id.workflow),
+            format!("see how it ended, there: ask-answer show {}; what waits: ask-answer list --host {host}", id.workflow),
+        )),
+        _ => Err(unreachable(host, &view.reach)),
+    }
+}
+
+fn unreachable(host: &HostName, reach: &Reach) -> Error {
+    match reach {
+        Reach::Unreachable { problem, .. } => Error::failed(text::one_line(&problem.said), text::one_line(&problem.hint)),
+        _ => Error::failed(format!("{host} has not answered in time"), "try it again, or see: askbox doctor"),
+    }
+}
+
+fn asked(question: &RemoteQuestion) -> Result<&Asked> {
+    question
+        .asked
+        .as_ref()
+        .map_err(|why| Error::invalid(question.address().to_string(), why.excerpt(200), format!("look at it on {}", question.host)))
+}
+
+/// A round as the texts about it take it. Its machine's files are not here.
+pub(crate) fn as_round(question: &RemoteQuestion) -> Result<Round> {
+    let asked = asked(question)?;
+    let id = crate::id::RoundId { workflow: question.workflow.clone(), question: asked.question };
+    Ok(Round { folder: Folder::Pending, id, document: asked.document.clone() })
+}
+
+/// `ask-answer show HOST:ID`
+fn show(args: &AskAnswer, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
+    let round = as_round(question)?;
+    let typed = &round.document.typed;
+    if format == Some(Format::AskUserQuestion) {
+        program::print_json(&ask_user::to_input(typed))?;
+    } else if args.common.json || format == Some(Format::Json) {
+        let bytes = round.document.to_bytes();
+        let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| Error::failed(e.to_string(), "report this"))?;
+        program::print_json(&json!({"state": "pending", "host": question.host, "question_id": round.id.question, "document": document}))?;
+    } else {
+        let text = format!("on {}\n{}", question.host, question_text::round(None, &round));
+        program::print(&question_text::fitted(&text))?;
+    }
+    Ok(0)
+}
+
+/// `ask-answer edit HOST:ID`
+fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Answerer) -> Result<u8> {
+    let round = as_round(&found.1)?;
+    if round.document.typed.is_batch() {
+        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&round.document.typed)));
+    }
+    let draft = editor::write(&question_text::round(None, &round), ".md")?;
+    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    send(args, found, None, reply).inspect_err(|_| {
+        if let Some(path) = draft.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
+    })
+}
+
+/// Offers the answer, and tells what its machine decided.
+fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer) -> Result<u8> {
+    let (peers, question) = found;
+    let (host, asked) = (&question.host, asked(question)?);
+    let address = question.address();
+    // A run allows no tool calls, wherever they are asked about.
+    answering::only_a_person_approves(&asked.document.typed)?;
+    if let Some(expected) = round.filter(|id| *id != asked.question) {
+        return Err(Error::conflict(
+            format!("{address} asks another question by now (round {}, not {expected})", asked.question),
+            format!("see it with: ask-answer show {address}"),
+        ));
+    }
+    let view = peers.view().into_iter().find(|view| view.host == *host);
+    if let Some(view) = view.filter(|view| view.is_stale()) {
+        let Error::Failed { message, hint } = unreachable(host, &view.reach) else { return Err(crate::peers::collection::no_peer(host)) };
+        return Err(Error::failed(format!("nothing was sent: {message} (last seen {})", age(&view)), hint));
+    }
+    let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };
+    let answer = check_answer::check(&asked.document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
+    let round = crate::id::RoundId { workflow: question.workflow.clone(), question: asked.question };
+    let offer = Offer::new(&round, asked.hash, answer.clone(), args.reply.text);
+    let id = offer.offer_id;
+    peers.offer(host, offer)?;
+    let verdict = match peers.outcome(id, DECIDES_WITHIN) {
+        Progress::Decided(verdict) => verdict,
+        Progress::NotSent(problem) => {
+            return Err(Error::failed(format!("nothing was sent: {}", text::one_line(&problem.said)), text::one_line(&problem.hint)));
+        }
+        Progress::Unconfirmed(problem) => {
+            return Err(Error::failed(
+                format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said)),
+                format!("look again once it is reached: ask-answer show {address}"),
+            ));
+        }
+        Progress::UnderWay | Progress::Sent => {
+            let message = format!("the answer is on its way to {host}, which has not decided yet");
+            return Err(Error::Waiting { message, hint: format!("look later: ask-answer show {address}") });
+        }
+    };
+    acknowledge(args, &address, &asked.document.typed, &answer, &verdict)
+}
+
+fn acknowledge(args: &AskAnswer, address: &Address, question: &crate::mailbox::Question, answer: &Answer, verdict: &Verdict) -> Result<u8> {
+    let host = address.host.as_ref().map_or("", HostName::as_str);
+    if verdict.decided != Decided::Accepted {
+        let said = text::one_line(&verdict.said);
+        let message = format!("{host}: {said}");
+        return Err(match verdict.decided {
+            Decided::Invalid => Error::invalid("answer", message, verdict.hint.as_deref().map(text::one_line).unwrap_or_default()),
+            _ => Error::conflict(message, format!("see what waits there: ask-answer list --host {host}")),
+        });
+    }
+    if let Some(warning) = &verdict.warning {
+        program::warn(&format!("{host}: {warning}"));
+    }
+    if args.common.json {
+        program::print_json(&json!({
+            "state": answer.event(), "host": host, "workflow_id": address.workflow, "decided": verdict.decided,
+            "offer_id": verdict.offer_id, "value": answer.value.as_ref().map(AnswerValue::to_json), "warning": verdict.warning,
+        }))?;
+        return Ok(0);
+    }
+    let words = if answer.value.is_some() { answering::acknowledged_as(question, answer) } else { answer.word().into() };
+    program::print(&format!("{address}: {words}; accepted by {host}\n"))?;
+    Ok(0)
+}
+
+/// An error's hints name the question as it is named here.
+fn addressed(error: Error, workflow: &WorkflowId, address: &Address) -> Error {
+    match error {
+        Error::Invalid { file, field, problem, fix } => {
+            let fix = fix.replace(&format!("ask-answer {workflow}"), &format!("ask-answer {address}"));
+            let fix = fix.replace(&format!("ask-answer decline {workflow}"), &format!("ask-answer decline {address}"));
+            Error::Invalid { file, field, problem, fix }
+        }
+        other => other,
+    }
+}
+
+/// What is done on the machine that has the question.
+fn only_there(command: &Command) -> Error {
+    let name = command.name();
+    Error::usage(
+        format!("`ask-answer {name}` works on the machine that has the question"),
+        format!("run it there: ssh HOST ask-answer {name} ID"),
+    )
+}

@@ -1,0 +1,100 @@
+//! `ask-answer list` with the questions of all machines. A machine that was not reached the last time is not waited for: what is known of
+//! it is shown with its age.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::mailbox::pause;
+use crate::peers::known::HostView;
+use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::waiting::{self, Waiting};
+use crate::surface::args::ask_answer_args::Hosts;
+use crate::surface::args::common::Common;
+use crate::surface::ask_answer::listing::{self, Cells};
+use crate::surface::askbox::machines::{LIST_WAITS, age, connect, staleness};
+use crate::surface::program;
+use crate::surface::terminal::fitted;
+use crate::{text, time};
+
+/// Prints the list; returns the exit status.
+pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
+    let only = if let Some(Hosts::One(host)) = hosts { Some(host) } else { None };
+    // The other machines are asked while this one's mailbox is read.
+    let peers = connect(only)?;
+    let mailbox = if only.is_some() { None } else { common.open_if_there()? };
+    peers.settle(LIST_WAITS);
+    let views = peers.view();
+    if common.json {
+        return print_json(mailbox.as_ref(), &views, filter);
+    }
+    let row = |waiting: Waiting<'_>| match waiting {
+        Waiting::Here(pending) => listing::cells_if_fits(pending, filter),
+        Waiting::There(view, question) => {
+            Some(cells(view, question)).filter(|cells| listing::cells_fit(cells, question_priority(question), filter))
+        }
+    };
+    let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
+    if let Some(mailbox) = &mailbox {
+        rows.extend(listing::held_rows(mailbox)?);
+        if let Some(how) = pause::held(mailbox) {
+            program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
+        }
+    }
+    for view in &views {
+        if let Some(why) = staleness(view) {
+            program::say(&format!("note: {why}\n"));
+        }
+        if view.left_out > 0 {
+            program::say(&format!("note: {} has {} more questions than are shown here\n", view.host, view.left_out));
+        }
+    }
+    if rows.is_empty() {
+        program::say(if filter.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
+    }
+    program::print(&fitted::rows(&listing::table(&rows)))?;
+    Ok(0)
+}
+
+fn question_priority(question: &RemoteQuestion) -> i32 {
+    question.asked.as_ref().ok().and_then(|asked| asked.document.typed.priority).unwrap_or(0)
+}
+
+fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {
+    let id = question.address().to_string();
+    let seen = if view.is_stale() { format!("(as of {}) ", age(view)) } else { String::new() };
+    match &question.asked {
+        Ok(asked) => {
+            let [_, age, project, by, headline] = listing::cells_of(&id, &asked.document.typed);
+            [id, age, project, by, format!("{seen}{headline}")]
+        }
+        Err(why) => [id, "-".into(), "-".into(), "-".into(), format!("{seen}unreadable: {}", why.excerpt(200))],
+    }
+}
+
+/// One array. An object of another machine's question has `host`, `address`, and how old it is.
+fn print_json(mailbox: Option<&crate::mailbox::Mailbox>, views: &[HostView], filter: &str) -> Result<u8> {
+    let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
+        match waiting {
+            Waiting::Here(pending) => listing::json_if_fits(pending, filter),
+            Waiting::There(view, question) => {
+                if !listing::cells_fit(&cells(view, question), question_priority(question), filter) {
+                    return Ok(None);
+                }
+                let mut object = match &question.asked {
+                    Ok(asked) => listing::json_of(&asked.document.typed, Some(asked.question)),
+                    Err(why) => json!({"workflow_id": question.workflow, "error": why.excerpt(300)}),
+                };
+                object["host"] = question.host.as_str().into();
+                object["address"] = question.address().to_string().into();
+                object["reachable"] = (!view.is_stale()).into();
+                object["as_of"] = view.as_of.map_or(Value::Null, |at| time::rfc3339(at).into());
+                Ok(Some(text::escape_json(&object.to_string())))
+            }
+        }
+    };
+    let rows = waiting::all(mailbox, views, row)?.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
+    program::print(&format!("[{}]\n", rows.join(",")))?;
+    Ok(0)
+}

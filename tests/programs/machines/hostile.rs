@@ -1,0 +1,116 @@
+//! A machine may be of another version, or an enemy: what it says is bounded, filtered and never executed.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::machine::configure;
+use crate::support::{Machine, World, needs, until};
+
+/// A machine whose `ask-answer` is this script.
+fn played(script: &str) -> (World, Machine) {
+    let here = World::new();
+    let build = Machine::new(&here, "build");
+    let program = build.world.path("played");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    here.configure(&format!("{}program = '{}'\n", build.section(), program.display()));
+    (here, build)
+}
+
+/// What a list says about the machine, once its connection has ended.
+#[track_caller]
+fn complaint(script: &str) -> String {
+    let (here, _build) = played(script);
+    let refused = here.run("ask-answer", &["build:w", "x"]);
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    assert!(!refused.words().contains('\x1b'), "{refused:?}");
+    refused.stderr
+}
+
+#[test]
+fn a_machine_of_another_version_is_named_with_what_to_do() {
+    needs!("sshd", "ssh");
+    let newer = complaint(r#"echo '{"line":"hello","protocol":9,"schema_version":1,"version":"7.0.0"}'; sleep 100"#);
+    assert!(newer.contains("askbox 7.0.0 on build speaks version 9") && newer.contains("hint: update askbox here"), "{newer}");
+    let older = complaint("echo 'error: there is no flag --watch' >&2; echo 'hint: see --help' >&2; exit 2");
+    assert!(
+        older.contains("older version") && older.contains("there is no flag --watch") && older.contains("update askbox on build"),
+        "{older}"
+    );
+    let here = World::new();
+    let build = Machine::new(&here, "build");
+    here.configure(&format!("{}program = '/nowhere/ask-answer'\n", build.section()));
+    let missing = here.run("ask-answer", &["build:w", "x"]);
+    assert!(missing.stderr.contains("ask-answer is not found on build") && missing.stderr.contains("peers.build.program"), "{missing:?}");
+    let ends = complaint("exit 7");
+    assert!(ends.contains("status 7"), "{ends}");
+}
+
+#[test]
+fn what_an_enemy_sends_is_bounded_and_filtered() {
+    needs!("sshd", "ssh");
+    let hello = r#"printf '%s\n' '{"line":"hello","protocol":1,"schema_version":1,"version":"1\u001b[31m"}'"#;
+    let endless = complaint(&format!("{hello}; exec tr '\\0' 'a' < /dev/zero"));
+    assert!(endless.contains("a line that is too long"), "{endless}");
+    let garbage = complaint(&format!("{hello}; printf 'what\\033[2J\\n'; sleep 100"));
+    assert!(garbage.contains("a line that cannot be read"), "{garbage}");
+    let fails = complaint(&format!(
+        r#"{hello}; printf '%s\n' '{{"line":"failed","error":"no \u001b]0;x\u0007 way","hint":"run: rm -rf /"}}'; sleep 100"#
+    ));
+    assert!(fails.contains("build: no ") && fails.contains("way"), "{fails}");
+    let noise = complaint("yes 'welcome to build'");
+    assert!(noise.contains("prints other text"), "{noise}");
+    let stderr = complaint("yes \"$(printf '\\033[2J go away')\" >&2");
+    assert!(stderr.contains("error: "), "{stderr}");
+}
+
+#[test]
+fn the_words_of_an_enemy_neither_run_nor_control_the_terminal_and_its_questions_name_only_itself() {
+    needs!("sshd", "ssh");
+    let lines = [
+        r#"{"line":"hello","protocol":1,"schema_version":1,"version":"1"}"#,
+        r#"{"line":"question","workflow_id":"w","question_id":"00000000-0000-0000-0000-000000000001","document":{"workflow_id":"w","question":"Run \u001b[2J$(touch pwned)`touch pwned`?\u202e","options":{"a":"A"},"checkpoint":"/etc/passwd","asked_by":"\u001b]0;root\u0007","cwd":"/$(touch pwned)"}}"#,
+        r#"{"line":"question","workflow_id":"x","question_id":"00000000-0000-0000-0000-000000000002","document":{"workflow_id":"other","question":"Whose?"}}"#,
+        r#"{"line":"question","workflow_id":"y","question_id":"00000000-0000-0000-0000-000000000003","document":{"workflow_id":"y","question":""}}"#,
+        r#"{"line":"question","workflow_id":"z","question_id":"00000000-0000-0000-0000-000000000004","document":{"workflow_id":"z","question":"New?","schema_version":9}}"#,
+        r#"{"line":"unreadable","workflow_id":"u","error":"torn \u001b[31m"}"#,
+        r#"{"line":"mood","happy":true}"#,
+        r#"{"line":"listed"}"#,
+    ];
+    let told: String = lines.iter().map(|line| format!("printf '%s\\n' '{}'\n", line.replace('\'', ""))).collect();
+    let (here, _build) =
+        played(&format!("case \"$*\" in *--offer*) printf '%s\\n' '{}'; cat >/dev/null; exit 0;; esac\n{told}sleep 100", lines[0]));
+    let listed =
+        until("the machine is seen", || Some(here.run("ask-answer", &["list"]).ok()).filter(|listed| listed.stdout.contains("build:w")));
+    assert!(!listed.words().contains(['\x1b', '\x07', '\u{202e}']), "{listed:?}");
+    let rows: Vec<&str> = listed.stdout.lines().skip(1).collect();
+    assert_eq!(rows.len(), 5, "{listed:?}");
+    assert!(
+        rows.iter().all(|row| row.starts_with("build:")) && rows.iter().filter(|row| row.contains("unreadable: ")).count() == 4,
+        "{rows:#?}"
+    );
+    let shown = here.run("ask-answer", &["show", "build:w"]).ok();
+    assert!(!shown.words().contains(['\x1b', '\x07', '\u{202e}']) && shown.stdout.contains("checkpoint /etc/passwd"), "{shown:?}");
+    // It takes the answer and says nothing about it: nobody is told that it counts.
+    let answered = here.run("ask-answer", &["build:w", "a"]);
+    assert!(answered.code() == 1 && answered.stderr.contains("may have it or not"), "{answered:?}");
+    assert!(here.names("..").iter().all(|name| name != "pwned"), "a word of the enemy was executed");
+}
+
+#[test]
+fn a_name_in_the_configuration_is_never_an_option_of_ssh() {
+    let world = World::new();
+    for (section, problem) in [
+        ("[peers.build]\nssh = '-oProxyCommand=touch pwned'", "peers.build.ssh: is no host"),
+        ("[peers.build]\nssh = 'a b'", "peers.build.ssh: is no host"),
+        ("[peers.Build]\nssh = 'a'", "peers.Build: is no name of a machine"),
+        ("[peers.all]\nssh = 'a'", "peers.all: is no name of a machine"),
+        ("[peers.build]\nssh = 'a'\nprogram = 'ask-answer; touch pwned'", "peers.build.program: is no plain path"),
+        ("[peers.build]\nssh = 'a'\nmailbox = '~/m'", "peers.build.mailbox: is not an absolute path"),
+        ("[peers.build]\nhost = 'a'", "did you mean `peers.build."),
+    ] {
+        world.configure(section);
+        let refused = world.run("ask-answer", &["list"]);
+        assert!(refused.code() == 5 && refused.words().contains(problem), "{section}: {refused:?}");
+    }
+    configure(&world, &[]);
+}

@@ -1,0 +1,18 @@
+//! Questions of other machines are seen and answered from here, by the real ssh.
+
+mod hostile;
+mod one_wins;
+mod seen;
+
+use crate::support::machine::configure;
+use crate::support::{Machine, World, until};
+
+/// Where a person sits, and one other machine on which `docs-42` asks.
+fn two() -> (World, Machine) {
+    let here = World::new();
+    let build = Machine::new(&here, "build");
+    build.world.ok("ask-post", &["-w", "docs-42", "Merge the sections?", "-o", "merge=Yes", "-o", "drop=No", "--asked-by", "reviewer"]);
+    configure(&here, &[&build]);
+    until("build is seen", || here.ok("ask-answer", &["list", "--host", "build"]).contains("build:docs-42"));
+    (here, build)
+}

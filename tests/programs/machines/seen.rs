@@ -1,0 +1,173 @@
+//! What is seen of other machines, also of those that cannot be reached.
+
+use serde_json::Value;
+
+use super::two;
+use crate::support::machine::configure;
+use crate::support::{Machine, World, needs, until};
+
+#[test]
+fn the_list_shows_the_questions_of_all_machines_and_each_is_answered_by_its_address() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    here.ok("ask-post", &["-w", "local-1", "Here?", "--priority", "1"]);
+    let listed = here.run("ask-answer", &["list"]).ok();
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    assert!(
+        lines[1].starts_with("local-1") && lines[2].starts_with("build:docs-42") && lines[2].contains("Merge the sections?"),
+        "{listed:?}"
+    );
+    let shown = here.ok("ask-answer", &["show", "build:docs-42"]);
+    assert!(shown.contains("on build") && shown.contains("asked by reviewer") && shown.contains("merge  Yes"), "{shown}");
+    let said = here.ok("ask-answer", &["build:docs-42", "merge", "--note", "quickly"]);
+    assert_eq!(said, "build:docs-42: answered: merge; accepted by build\n");
+    let answer = build.world.document("answered/docs-42.json")["answer"].clone();
+    assert_eq!((answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()), (Some("merge"), Some("ann"), Some("quickly")));
+    assert!(answer["channel"].as_str().unwrap().starts_with("ask-answer on ") && answer["through"] == "terminal", "{answer}");
+    assert!(!here.ok("ask-answer", &["list"]).contains("docs-42"), "it waits no longer");
+    let missing = here.run("ask-answer", &["build:docs-42", "drop"]);
+    assert!(missing.code() == 3 && missing.stderr.contains("waits for no answer on build"), "{missing:?}");
+}
+
+#[test]
+fn declining_and_asking_back_work_on_another_machine_and_the_rest_is_done_there() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    assert_eq!(here.ok("ask-answer", &["ask-back", "build:docs-42", "Which ones?"]), "build:docs-42: asked back; accepted by build\n");
+    let answer = build.world.document("answered/docs-42.json")["answer"].clone();
+    assert!(answer["asks_back"] == true && answer["note"] == "Which ones?", "{answer}");
+    build.world.ok("ask-answer", &["undo", "docs-42"]);
+    assert_eq!(here.ok("ask-answer", &["decline", "build:docs-42", "--note", "no"]), "build:docs-42: declined; accepted by build\n");
+    for command in ["undo", "cancel"] {
+        let refused = here.run("ask-answer", &[command, "build:docs-42"]);
+        assert!(refused.code() == 2 && refused.stderr.contains("works on the machine that has the question"), "{refused:?}");
+    }
+    let near = here.run("ask-answer", &["build:other", "x"]);
+    assert_eq!(near.code(), 3, "{near:?}");
+    let unknown = here.run("ask-answer", &["prod:docs-42", "x"]);
+    assert!(unknown.code() == 3 && unknown.stderr.contains("no machine `prod` is configured"), "{unknown:?}");
+}
+
+#[test]
+fn an_answer_that_is_close_to_an_option_is_refused_before_anything_is_sent() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    let refused = here.run("ask-answer", &["build:docs-42", "mergd"]);
+    assert!(refused.code() == 5 && refused.stderr.contains("did you mean `merge`?"), "{refused:?}");
+    assert!(!build.world.in_mailbox("answered/docs-42.json").exists());
+    let said = here.ok("ask-answer", &["build:docs-42", "--text", "mergd"]);
+    assert!(said.contains("in your own words: mergd") && said.contains("accepted by build"), "{said}");
+}
+
+#[test]
+fn a_script_and_an_agent_know_only_their_own_machine_unless_they_name_another() {
+    needs!("sshd", "ssh");
+    let (here, _build) = two();
+    here.ok("ask-post", &["-w", "local-1", "Here?"]);
+    let ids = |args: &[&str]| -> Vec<String> {
+        let listed: Value = serde_json::from_str(&here.ok("ask-answer", args)).unwrap();
+        listed.as_array().unwrap().iter().map(|q| q["address"].as_str().or(q["workflow_id"].as_str()).unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&["list", "--json"]), ["local-1"]);
+    assert_eq!(ids(&["list", "--json", "--host", "local"]), ["local-1"]);
+    assert_eq!(ids(&["list", "--json", "--host", "build"]), ["build:docs-42"]);
+    let mut all = ids(&["list", "--json", "--host", "all"]);
+    all.sort();
+    assert_eq!(all, ["build:docs-42", "local-1"]);
+    assert!(!here.sh("ASKBOX_RUN=w/q/1 ask-answer list").contains("docs-42"));
+}
+
+#[test]
+fn what_cannot_be_reached_stays_with_its_age_and_nothing_is_pretended() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    let quiet = Machine::new(&here, "quiet");
+    quiet.world.ok("ask-post", &["-w", "q-1", "Quiet?"]);
+    configure(&here, &[&build, &quiet]);
+    until("both were seen", || {
+        let listed = here.ok("ask-answer", &["list"]);
+        listed.contains("build:docs-42") && listed.contains("quiet:q-1")
+    });
+    build.cut();
+    let listed = until("build is known not to be reached", || {
+        Some(here.run("ask-answer", &["list"]).ok()).filter(|listed| listed.stderr.contains("build is not reached"))
+    });
+    assert!(listed.stdout.contains("build:docs-42") && listed.stdout.contains("(as of "), "{listed:?}");
+    assert!(listed.stderr.contains("its questions as of") && !listed.stderr.contains("quiet is not"), "{listed:?}");
+    let refused = here.run("ask-answer", &["build:docs-42", "merge"]);
+    assert!(refused.code() == 1 && refused.stderr.contains("nothing was sent: build: "), "{refused:?}");
+    assert!(refused.stderr.contains("hint: "), "{refused:?}");
+    build.set_down(false);
+    assert!(!build.world.in_mailbox("answered/docs-42.json").exists(), "nothing was kept to be sent later");
+    assert!(here.ok("ask-answer", &["build:docs-42", "merge"]).contains("accepted by build"));
+    let files = here.sh("find .local/state/askbox -type f -printf '%m\\n' -o -type d -printf '%m\\n' | sort -u");
+    assert_eq!(files, "600\n700", "what is kept of other machines is private");
+}
+
+#[test]
+fn a_machine_that_says_nothing_holds_up_nothing() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    let slow = Machine::new(&here, "slow");
+    slow.set_silent(true);
+    configure(&here, &[&build, &slow]);
+    until("the one that answers is seen beside the one that does not", || here.ok("ask-answer", &["list"]).contains("build:docs-42"));
+    // It is known by now that it was silent: nobody waits for it again.
+    let begun = std::time::Instant::now();
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(listed.stdout.contains("build:docs-42") && listed.stderr.contains("slow has not answered"), "{listed:?}");
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(8), "the limit of ssh itself was waited for: {took:?}");
+}
+
+#[test]
+fn the_list_follows_each_change_and_ends_with_its_reader() {
+    let world = World::new();
+    world.ok("ask-post", &["-w", "one", "First?", "-o", "a=A"]);
+    let out = world.path("feed");
+    let mut feed = crate::support::Running::start(
+        world.command("ask-answer").args(["list", "--json", "--watch"]).stdout(std::fs::File::create(&out).unwrap()),
+    );
+    let lines = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&out).unwrap();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let kinds = |wanted: &[&str]| {
+        until(&format!("{wanted:?}"), || {
+            let found: Vec<_> =
+                lines().iter().map(|line| line["line"].as_str().unwrap().to_owned()).filter(|kind| kind != "alive").collect();
+            found == wanted
+        })
+    };
+    kinds(&["hello", "question", "listed"]);
+    world.ok("ask-post", &["-w", "two", "Second?"]);
+    kinds(&["hello", "question", "listed", "question"]);
+    world.ok("ask-answer", &["one", "a", "--by", "bob"]);
+    kinds(&["hello", "question", "listed", "question", "gone"]);
+    let last = lines().into_iter().rfind(|line| line["line"] == "gone").unwrap();
+    assert!(last["workflow_id"] == "one" && last["fate"].as_str().unwrap().contains("answered by bob"), "{last}");
+    std::fs::write(world.in_mailbox("pending/torn.json"), "{\n").unwrap();
+    kinds(&["hello", "question", "listed", "question", "gone", "unreadable"]);
+    world.ok("ask-answer", &["undo", "one"]);
+    kinds(&["hello", "question", "listed", "question", "gone", "unreadable", "question"]);
+    drop(feed.0.kill());
+    // Its reader goes: it ends, though nothing changes.
+    let mut pipe = world.command("ask-answer");
+    let mut piped = crate::support::Running::start(pipe.args(["list", "--json", "--watch"]).stdout(std::process::Stdio::piped()));
+    drop(piped.0.stdout.take());
+    assert!(piped.wait().success());
+    let refused = world.run("ask-answer", &["list", "--watch"]);
+    assert!(refused.code() == 2 && refused.stderr.contains("--json --watch"), "{refused:?}");
+}
+
+#[test]
+fn a_mailbox_that_does_not_exist_yet_is_followed_once_it_does() {
+    needs!("sshd", "ssh");
+    let here = World::new();
+    let build = Machine::new(&here, "build");
+    configure(&here, &[&build]);
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(listed.stderr.contains("no question is pending"), "{listed:?}");
+    build.world.ok("ask-post", &["-w", "new", "Now?"]);
+    until("the first question is seen", || here.ok("ask-answer", &["list"]).contains("build:new"));
+}
