@@ -58,7 +58,11 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     terminal.press(&["Ask me.", "Enter"]);
     let screen = terminal.see("A cold one");
     assert!(screen.contains("Which colour?"), "{screen}");
-    terminal.press(&["Down", "Enter"]);
+    // Each key once what came before it is on the screen: a busy machine draws late.
+    terminal.see("❯ 1.");
+    terminal.press(&["Down"]);
+    terminal.see("❯ 2.");
+    terminal.press(&["Enter"]);
     terminal.see("It is handed on.");
     // No other key was pressed: a request for permission would have held the session up.
     let results = world.api.turns().iter().rev().find(|turn| turn.model_text().contains("Do it all.")).expect("a turn").tool_results();
