@@ -70,6 +70,12 @@ impl Hints {
     }
 }
 
+/// Whether the system tells of every change in a folder, those of other machines included.
+#[must_use]
+pub fn tell_all_changes(folder: &Path) -> bool {
+    crate::disk::open_folder(folder).is_ok_and(|folder| crate::platform::files::tells_all_changes(&folder))
+}
+
 fn failed(error: &notify::Error) -> Error {
     Error::failed(format!("no file events: {error}"), "use --poll 5s, or raise fs.inotify.max_user_watches and max_user_instances")
 }

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::support::{LIMIT, Running, Terminal, World, json_schema, needs, until};
+use crate::support::{LIMIT, Running, Terminal, World, json_schema, needs, sleeps, until};
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
@@ -241,13 +241,6 @@ impl Follower {
         fits(&node);
         node
     }
-
-    /// How often its threads have gone to sleep by themselves.
-    fn sleeps(&self) -> u64 {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.pid())).unwrap().flatten();
-        let count = |status: String| status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok());
-        tasks.filter_map(|t| count(std::fs::read_to_string(t.path().join("status")).ok()?)).sum()
-    }
 }
 
 #[test]
@@ -260,9 +253,9 @@ fn a_follower_sleeps_while_nothing_happens_and_tells_every_change_once() {
     }
     // It may still be about to go to sleep.
     std::thread::sleep(Duration::from_secs(2));
-    let before = follower.sleeps();
+    let before = sleeps(follower.process.pid());
     std::thread::sleep(Duration::from_secs(8));
-    assert_eq!(follower.sleeps(), before, "it woke up, and nothing had happened");
+    assert_eq!(sleeps(follower.process.pid()), before, "it woke up, and nothing had happened");
     world.sh("ask-post -w beside 'Something else?'");
     assert_eq!(follower.next()["workflow_id"], "beside");
     world.sh("ask-answer cancel beside");

@@ -34,7 +34,9 @@ pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
 pub use machine::Machine;
 pub use page::{Browser, Page, Reply};
-pub use process::{LIMIT, Outcome, Running, Signal, end_process, feed, in_parallel, kill, output, processes, signal, until};
+pub use process::{
+    LIMIT, Outcome, Running, Signal, bytes_read, end_process, feed, in_parallel, kill, output, processes, signal, sleeps, until,
+};
 pub use terminal::Terminal;
 pub(crate) use tools::needs;
 pub use tools::{available, strace};

@@ -187,6 +187,19 @@ pub fn end_process(child: &mut Child) {
     let _reaped = child.wait();
 }
 
+/// How often the threads of a process have gone to sleep by themselves: it woke up as often.
+pub fn sleeps(pid: i32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten();
+    let count = |status: String| status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok());
+    tasks.filter_map(|t| count(std::fs::read_to_string(t.path().join("status")).ok()?)).sum()
+}
+
+/// How many bytes a process has read.
+pub fn bytes_read(pid: i32) -> u64 {
+    let io = std::fs::read_to_string(format!("/proc/{pid}/io")).expect("a process");
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).expect("a number")
+}
+
 /// Sends a Unix signal to a process that the test knows to be its own.
 pub fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {

@@ -42,6 +42,27 @@ pub(crate) fn sync_filesystem(folder: &File) -> Result<()> {
     rustix::fs::syncfs(folder)
 }
 
+/// Whether the system tells of every change below an opened folder. Of a filesystem that lies elsewhere, or that a program makes, it tells
+/// only what was done through this system.
+#[cfg(feature = "relaunch")]
+pub(crate) fn tells_all_changes(folder: &OwnedFd) -> bool {
+    // NFS, SMB 1 to 3, 9P, AFS, Ceph, Coda, FUSE, virtual machines' shared folders: the numbers of linux/magic.h.
+    const ELSEWHERE: [u64; 11] = [
+        0x6969,
+        0x517B,
+        0xFF53_4D42,
+        0xFE53_4D42,
+        0x0102_1997,
+        0x5346_414F,
+        0x6B41_4653,
+        0x00C3_6400,
+        0x7375_7245,
+        0x6573_5546,
+        0x786F_4256,
+    ];
+    rustix::fs::fstatfs(folder).is_ok_and(|stat| u64::try_from(stat.f_type).is_ok_and(|kind| !ELSEWHERE.contains(&(kind & 0xFFFF_FFFF))))
+}
+
 /// A path that leads to this very folder, whatever its name means by now, for as long as this process or a child before its `exec` uses it.
 #[cfg(feature = "relaunch")]
 pub(crate) fn path_to_start_in(folder: &OwnedFd) -> std::path::PathBuf {

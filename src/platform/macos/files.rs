@@ -40,6 +40,13 @@ pub(crate) fn sync_filesystem(folder: &File) -> Result<()> {
     rustix::fs::fcntl_fullfsync(folder)
 }
 
+/// Whether the system tells of every change below an opened folder. Of a filesystem that lies elsewhere, it tells only what was done here.
+#[cfg(feature = "relaunch")]
+pub(crate) fn tells_all_changes(folder: &OwnedFd) -> bool {
+    const LOCAL: u32 = 0x1000;
+    rustix::fs::fstatfs(folder).is_ok_and(|stat| stat.f_flags & LOCAL != 0)
+}
+
 /// A path that leads to this folder.
 #[cfg(feature = "relaunch")]
 pub(crate) fn path_to_start_in(folder: &OwnedFd) -> std::path::PathBuf {

@@ -38,16 +38,22 @@ pub fn is_overdue(question: &Question, now: Time) -> bool {
 /// One line: the title, with marks for overdue, priority and several questions, and for a wait that is not for a person.
 #[must_use]
 pub fn headline(question: &Question) -> String {
+    let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
+    format!("{overdue}{}", marked_title(question))
+}
+
+/// The [`headline`] without the mark that depends on the time.
+#[must_use]
+pub fn marked_title(question: &Question) -> String {
     let wait = question
         .until
         .as_ref()
         .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.expires_at), 200)));
     let wait = wait.unwrap_or_default();
-    let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
     let priority = question.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
     let again = if question.in_reply_to.is_some() { "(reply to you) " } else { "" };
     let many = if question.is_batch() { format!("({} questions) ", question.questions.len()) } else { String::new() };
-    format!("{wait}{overdue}{again}{priority}{many}{}", excerpt(&question.title(), 100))
+    format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
 /// The kind of answer, in words.
@@ -111,34 +117,21 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
     let mut out = String::new();
     let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
-    if let Some(until) = &question.until {
-        let words = one_line(&until.words());
-        let _ = writeln!(out, "  {words}, not for you: that answers it, and you may answer first");
+    if let Some(line) = own_line(found) {
+        let _ = writeln!(out, "  {line}");
     }
     if let Some(at) = question.expires_at.filter(|_| found.folder != Folder::Pending) {
         let _ = writeln!(out, "  had time until {}", fitted::moment(at));
     } else if let Some(at) = question.expires_at {
-        let then = then_on_expiry(question);
         let word = match at <= time::now() {
             true if question.until.is_some() => "in vain since",
             true => "overdue since",
             false => "until",
         };
-        let _ = writeln!(out, "  {word} {}, {then}", fitted::moment(at));
+        let _ = writeln!(out, "  {word} {}, {}", fitted::moment(at), then_on_expiry(question));
     }
-    if let Some(parent) = &question.parent {
-        let within = mailbox.map_or_else(|| format!("within {parent}"), |mailbox| within(mailbox, found, parent));
-        let _ = writeln!(out, "  {within}");
-    }
-    if let Some(cwd) = &question.cwd {
-        let _ = writeln!(out, "  in {}", one_line(&cwd.display().to_string()));
-    }
-    if let Some(path) = &question.checkpoint {
-        let not_used = match mailbox.map(|mailbox| store::read_named(mailbox, path, &question.workflow_id)) {
-            Some(Err(e)) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
-            _ => "",
-        };
-        let _ = writeln!(out, "  checkpoint {}{not_used}", one_line(&path.display().to_string()));
+    for line in background(mailbox, found) {
+        let _ = writeln!(out, "  {line}");
     }
     mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
     (out, question.context.as_deref())
@@ -152,6 +145,39 @@ pub fn then_on_expiry(question: &Question) -> String {
         (OnExpiry::Cancel, _) => "then it is cancelled".into(),
         _ => "then it stays open".into(),
     }
+}
+
+/// What a question waits for by itself.
+fn own_line(found: &Round) -> Option<String> {
+    let until = found.document.typed.until.as_ref()?;
+    Some(format!("{}, not for you: that answers it, and you may answer first", one_line(&until.words())))
+}
+
+/// Where a question comes from, line by line: what it waits for, in whose run it was asked, its folder and its checkpoint; then its thread.
+#[must_use]
+pub fn origin(mailbox: &Mailbox, found: &Round) -> Vec<String> {
+    let thread = thread(mailbox, &found.document.typed);
+    let thread = thread.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_start().to_owned());
+    own_line(found).into_iter().chain(background(Some(mailbox), found)).chain(thread).collect()
+}
+
+fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
+    let question = &found.document.typed;
+    let mut lines = Vec::new();
+    if let Some(parent) = &question.parent {
+        lines.push(mailbox.map_or_else(|| format!("within {parent}"), |mailbox| within(mailbox, found, parent)));
+    }
+    if let Some(cwd) = &question.cwd {
+        lines.push(format!("in {}", one_line(&cwd.display().to_string())));
+    }
+    if let Some(path) = &question.checkpoint {
+        let not_used = match mailbox.map(|mailbox| store::read_named(mailbox, path, &question.workflow_id)) {
+            Some(Err(e)) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
+            _ => "",
+        };
+        lines.push(format!("checkpoint {}{not_used}", one_line(&path.display().to_string())));
+    }
+    lines
 }
 
 /// The most earlier questions of a thread that are shown.

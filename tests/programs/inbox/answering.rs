@@ -47,7 +47,7 @@ fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_lett
     let types = |id: &str, words: &str| {
         open_question(&terminal, id);
         terminal.press(&[words]);
-        terminal.see(&format!("  {words}"));
+        terminal.see(&format!("│ {words}"));
         terminal.press(&["Enter"]);
     };
     let leave = || {
@@ -113,7 +113,7 @@ fn several_options_and_words_of_ones_own_are_marked_and_sent_together() {
     terminal.press(&["Space", "3"]);
     terminal.see("[x] perf");
     terminal.press(&["and fuzz"]);
-    terminal.see("  and fuzz");
+    terminal.see("│ and fuzz");
     terminal.press(&["Enter"]);
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "w")["value"], json!(["unit", "perf", "and fuzz"]));

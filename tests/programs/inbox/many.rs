@@ -34,6 +34,15 @@ fn words_filter_the_list_and_marked_questions_are_declined_together() {
     terminal.see("Decline 3 questions. Why?");
     assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
     terminal.press(&["no longer asked", "Enter"]);
+    let screen = terminal.see("Decline these 3 questions?");
+    for n in 1..4 {
+        assert!(screen.contains(&format!("│old-{n}  Stale?")), "they are named: {screen}");
+    }
+    // Enter, which ends the reason, confirms nothing.
+    terminal.press(&["Enter"]);
+    terminal.see("y decline them");
+    assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
+    terminal.press(&["y"]);
     terminal.see("3 questions declined");
     for n in 1..4 {
         assert_eq!(super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
@@ -41,6 +50,79 @@ fn words_filter_the_list_and_marked_questions_are_declined_together() {
     terminal.press(&["Escape"]);
     terminal.see("Real?");
     assert!(world.path("m/pending/real.json").exists());
+}
+
+#[test]
+fn a_filter_asks_for_words_project_asker_and_priority_and_what_is_typed_is_filtered_at_once() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("mkdir web api; (cd web; ask-post 'Merge it?' -w one --asked-by ann; ask-post Other? -w two); (cd api; ask-post 'Merge that?' -w three --priority 3)");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    for (filter, found, hidden) in [
+        ("merge", "2 with", "two"),
+        ("project:web", "2 with", "three"),
+        ("project:web merge", "1 with", "three"),
+        ("by:ann", "1 with", "two"),
+        ("priority:2", "1 with", "one"),
+        ("nothing-has-this", "0 with", "one"),
+    ] {
+        terminal.press(&["/", filter]);
+        let screen = terminal.see(&format!("{found} \"{filter}\""));
+        assert!(!screen.lines().any(|line| line.trim_start_matches(['>', ' ']).starts_with(hidden)), "{screen}");
+        terminal.press(&["Escape"]);
+        let screen = terminal.see_no_more("with \"");
+        assert!(screen.contains("one ") && screen.contains("two ") && screen.contains("three "), "{screen}");
+    }
+}
+
+/// A question of another kind for each number; the last ones of the numbers that are tested are choices.
+fn of_every_kind(n: usize) -> serde_json::Value {
+    let title = format!("質問 {n} of a plan that is long enough to be cut 👩‍👩‍👧 שלום");
+    let mut json = serde_json::json!({
+        "schema_version": 1, "workflow_id": format!("plan-{n:03}"), "question": title, "context": format!("# Why\n\nBecause *{n}*."),
+        "timestamp": format!("2026-11-22T10:{:02}:{:02}Z", n / 60, n % 60),
+    });
+    let options = serde_json::json!({"merge": "Merge all of it into one section", "keep": "Keep"});
+    match n % 6 {
+        _ if [0, 14, 299].contains(&n) => json["options"] = options,
+        1 => json["type"] = "yes_no".into(),
+        2 => json["type"] = "number".into(),
+        3 => json["type"] = "text".into(),
+        4 => (json["type"], json["options"]) = ("multi_choice".into(), options),
+        5 => {
+            json.as_object_mut().expect("an object").remove("question");
+            json["questions"] =
+                serde_json::json!([{"question": format!("質問 {n} A?", ), "options": options}, {"question": "B?", "type": "number"}]);
+        }
+        _ => (json["options"], json["free_text"]) = (options, false.into()),
+    }
+    json
+}
+
+/// The workflows that the list shows, from its first row to its last.
+fn listed(terminal: &Terminal<'_>, last: &str) -> std::collections::BTreeSet<String> {
+    let mut ids = std::collections::BTreeSet::new();
+    terminal.press(&["Home"]);
+    terminal.see("> plan-000");
+    loop {
+        // What is captured while the screen is drawn is a mixture of two pictures.
+        let screen = until("the screen stands still", || {
+            let screen = terminal.screen();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            Some(screen).filter(|screen| *screen == terminal.screen())
+        });
+        let rows = screen
+            .lines()
+            .take_while(|line| !line.starts_with("──"))
+            .filter_map(|line| line.trim_start_matches(['>', '*', ' ']).split(' ').next());
+        ids.extend(rows.filter(|word| word.starts_with("plan-")).map(str::to_owned));
+        if screen.contains(&format!("> {last}")) {
+            return ids;
+        }
+        terminal.press(&["NPage"]);
+        until("the list moves", || terminal.screen() != screen);
+    }
 }
 
 /// Waits for a screen with these words, of which no row is wider than the terminal: tmux tells a program of a new size a moment later, and
@@ -63,12 +145,7 @@ fn the_screen_fits_every_size_and_follows_a_resize_and_each_question_can_be_reac
     let mut posted = 0;
     for number in [0, 1, 15, 300] {
         for n in posted..number {
-            let json = format!(
-                "{{\"schema_version\":1,\"workflow_id\":\"plan-{n:03}\",\"question\":\"質問 {n} of a plan that is long enough to be cut 👩‍👩‍👧 שלום\",\"options\":{{\"merge\":\"Merge all of it into one section\",\"keep\":\"Keep\"}},\"context\":\"# Why\\n\\nBecause *{n}*.\",\"timestamp\":\"2026-11-22T10:{:02}:{:02}Z\"}}",
-                n / 60,
-                n % 60
-            );
-            std::fs::write(world.path(format!("m/pending/plan-{n:03}.json")), json).unwrap();
+            std::fs::write(world.path(format!("m/pending/plan-{n:03}.json")), of_every_kind(n).to_string()).unwrap();
         }
         posted = number;
         for (columns, rows) in [(40, 20), (80, 24), (150, 50), (300, 80)] {
@@ -88,7 +165,13 @@ fn the_screen_fits_every_size_and_follows_a_resize_and_each_question_can_be_reac
                 terminal.press(&["Escape"]);
                 // A key right behind Escape would be another key.
                 terminal.see_no_more("enter send");
-                see_fitting(&terminal, &[&last], 60, 18);
+                // The line between list and question is as long as the screen is wide, once the inbox knows the new size.
+                see_fitting(&terminal, &[&last, &"─".repeat(60)], 60, 18);
+                let listed = listed(&terminal, last.trim_start_matches("> "));
+                // A mixture may show more than there is, but not less.
+                let missing: Vec<_> =
+                    world.names("pending").into_iter().filter(|name| !listed.contains(&name.replace(".json", ""))).collect();
+                assert_eq!(missing, [] as [String; 0]);
             }
             terminal.press(&["q"]);
             terminal.see("left=0");

@@ -2,10 +2,16 @@
 //!
 //! - `answering`: one question: options, words, several answers, batches
 //! - `following`: what changes while it is on the screen
+//! - `idle`: what it does while nothing changes: nothing
+//! - `kept`: nothing that was typed is lost
+//! - `looks`: what is seen first, approvals, colours, wide characters
 //! - `many`: sizes of screens and numbers of questions
 
 mod answering;
 mod following;
+mod idle;
+mod kept;
+mod looks;
 mod many;
 
 use crate::support::{Terminal, World};
@@ -21,6 +27,12 @@ fn open(terminal: &Terminal<'_>) -> String {
 fn open_question(terminal: &Terminal<'_>, id: &str) -> String {
     terminal.press(&[&format!("clear; ask-answer {id}; echo left=$?"), "Enter"]);
     terminal.see("esc later")
+}
+
+/// The process of the inbox on a terminal.
+fn process(world: &World) -> i32 {
+    let pids = world.sh("pgrep -x askbox -P $(tmux -S ./tmux list-panes -F '#{pane_pid}')");
+    pids.trim().parse().expect("one process")
 }
 
 /// The answer that lies in the mailbox.

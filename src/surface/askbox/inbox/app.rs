@@ -1,18 +1,28 @@
-//! The state of the screen, and what each key does to it.
+//! The state of the screen, and what keys do to it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::presence;
+use crate::mailbox::round::Round;
+use crate::surface::askbox::inbox::decide::Confirm;
 use crate::surface::askbox::inbox::draft::Draft;
 use crate::surface::askbox::inbox::line::{self, Purpose};
 use crate::surface::askbox::inbox::opened::{Act, Opened};
 use crate::surface::askbox::inbox::outcomes::Outcomes;
-use crate::surface::askbox::inbox::rows::{self, Row};
 use crate::surface::askbox::inbox::send::{self, Decision, Sender};
+use crate::surface::askbox::inbox::waiting::Waiting;
+use crate::surface::askbox::inbox::waking::Changes;
+
+/// How long a page of the answered rounds is, in rows.
+const PAGE: isize = 10;
+/// The shortest time between two readings of the answered rounds.
+const READ_ROUNDS_EVERY: Duration = Duration::from_millis(300);
 
 /// What is on the screen.
 #[derive(Debug)]
@@ -30,8 +40,16 @@ pub struct Gone {
     pub workflow: WorkflowId,
     /// Who answered it, or what happened to it.
     pub why: String,
-    /// What the person had typed.
+    /// What the person had typed, until it is kept elsewhere.
     pub typed: Option<String>,
+}
+
+/// The question of the chosen row, as it is shown beside the list.
+#[derive(Debug)]
+pub struct Preview {
+    pub workflow: WorkflowId,
+    /// `Err` says why it cannot be shown.
+    pub round: std::result::Result<Round, String>,
 }
 
 /// What the loop around the state has to do.
@@ -50,99 +68,140 @@ pub enum Wish {
 #[derive(Debug)]
 pub struct App<'a> {
     pub sender: Sender<'a>,
-    pub rows: Vec<Row>,
-    pub filter: String,
-    /// The chosen question of the list.
-    pub chosen: Option<WorkflowId>,
-    pub marked: BTreeSet<WorkflowId>,
+    pub waiting: Waiting,
+    pub preview: Option<Preview>,
     pub place: Place,
     /// A text that is asked for.
     pub asked: Option<(Purpose, TextArea<'static>)>,
+    /// Questions that are declined once the person confirms it.
+    pub confirms: Option<Confirm>,
     pub shows_help: bool,
     /// The last thing to tell.
     pub said: String,
     /// Whether the first decision ends the inbox without being sent.
     pub asks_only: bool,
     pub decided: Option<Decision>,
-    drafts: HashMap<QuestionId, Draft>,
-    /// What was sent from this screen, the newest last.
-    sent: Vec<RoundId>,
-    /// The place of the chosen row: where it vanishes, the next one is chosen.
-    place_of_chosen: usize,
+    /// Whether a watcher runs, once that is known.
+    pub has_watcher: Option<bool>,
+    /// Whether something was read since the last picture.
+    pub picture_is_old: bool,
+    pub(super) drafts: HashMap<QuestionId, (WorkflowId, Draft)>,
+    /// What was sent from this screen, the newest last, with what it was made from.
+    pub(super) sent: Vec<(RoundId, Option<Draft>)>,
+    /// Texts that were typed for questions that vanished, and that were not kept.
+    pub(super) lost: Vec<(WorkflowId, String)>,
+    /// Since when the answered rounds on the screen may be old.
+    rounds_old_since: Option<Instant>,
 }
 
 impl<'a> App<'a> {
-    /// The list of questions, or the question of one workflow.
+    /// The list of questions, or the question of one workflow. The list's documents are read later.
     ///
     /// # Errors
-    /// If the mailbox cannot be read, or that question.
+    /// If the mailbox cannot be read.
     pub fn new(sender: Sender<'a>, open: Option<&WorkflowId>) -> Result<Self> {
         let mut app = Self {
             sender,
-            rows: Vec::new(),
-            filter: String::new(),
-            chosen: open.cloned(),
-            marked: BTreeSet::new(),
+            waiting: Waiting::default(),
+            preview: None,
             place: Place::List,
             asked: None,
+            confirms: None,
             shows_help: false,
             said: String::new(),
             asks_only: false,
             decided: None,
+            has_watcher: None,
+            picture_is_old: false,
             drafts: HashMap::new(),
             sent: Vec::new(),
-            place_of_chosen: 0,
+            lost: Vec::new(),
+            rounds_old_since: None,
         };
-        app.look()?;
+        app.waiting.list(sender.mailbox)?;
         if let Some(workflow) = open {
+            app.waiting.prefer(workflow);
             app.open(workflow);
         }
         Ok(app)
     }
 
-    /// The rows that the filter lets through.
-    pub fn shown(&self) -> Vec<&Row> {
-        self.rows.iter().filter(|row| rows::fits(row, &self.filter)).collect()
-    }
-
-    /// Reads the mailbox again.
-    pub fn look(&mut self) -> Result<()> {
-        self.rows = rows::all(self.sender.mailbox)?;
-        let waiting: BTreeSet<_> = self.rows.iter().map(|row| &row.workflow).collect();
-        self.marked.retain(|workflow| waiting.contains(workflow));
-        self.keep_chosen();
-        match &mut self.place {
-            Place::Question(opened) => {
-                if let Err(why) = self.sender.still_waits(&opened.round.id) {
-                    let (workflow, typed) = (opened.round.id.workflow.clone(), opened.draft.typed());
-                    self.gone(workflow, why, typed);
-                }
-            }
-            Place::Outcomes(outcomes) => *outcomes = Outcomes::read(self.sender.mailbox, Some(outcomes)),
-            Place::List | Place::Gone(_) => {}
+    /// Follows what has changed in the mailbox. The changed questions are read by [`Self::read`].
+    ///
+    /// # Errors
+    /// If the mailbox cannot be read.
+    pub fn follow(&mut self, changes: Changes) -> Result<()> {
+        let Changes { questions, rounds, anything } = changes;
+        if anything {
+            self.waiting.list(self.sender.mailbox)?;
         }
+        let concerns = |workflow: &WorkflowId| anything || questions.contains(workflow);
+        if self.preview.as_ref().is_some_and(|preview| concerns(&preview.workflow)) {
+            self.preview = None;
+        }
+        if let Place::Question(opened) = &self.place
+            && concerns(&opened.round.id.workflow)
+            && let Err(why) = self.sender.still_waits(&opened.round.id)
+        {
+            let (workflow, typed) = (opened.round.id.workflow.clone(), opened.draft.typed());
+            self.gone(workflow, why, typed);
+        }
+        if (rounds || anything) && matches!(self.place, Place::Outcomes(_)) {
+            self.rounds_old_since.get_or_insert_with(Instant::now);
+        }
+        questions.into_iter().for_each(|workflow| self.waiting.changed(workflow));
         Ok(())
     }
 
-    fn keep_chosen(&mut self) {
-        let shown = self.shown();
-        let at = self.chosen.as_ref().and_then(|chosen| shown.iter().position(|row| row.workflow == *chosen));
-        let at = at.unwrap_or(self.place_of_chosen.min(shown.len().saturating_sub(1)));
-        self.chosen = shown.get(at).map(|row| row.workflow.clone());
-        self.place_of_chosen = at;
+    /// Reads what has changed, until it is late. Returns whether the picture has changed.
+    pub fn read(&mut self, until: Instant) -> bool {
+        let mut changed = self.waiting.read(self.sender.mailbox, until);
+        if let (Place::Outcomes(outcomes), Some(_)) =
+            (&mut self.place, self.rounds_old_since.filter(|since| since.elapsed() >= READ_ROUNDS_EVERY))
+        {
+            *outcomes = Outcomes::read(self.sender.mailbox, Some(outcomes));
+            (self.rounds_old_since, changed) = (None, true);
+        }
+        changed
+    }
+
+    /// When [`Self::read`] has something to do by itself.
+    pub fn reads_at(&self) -> Option<Instant> {
+        if self.waiting.is_behind() {
+            return Some(Instant::now());
+        }
+        self.rounds_old_since.filter(|_| matches!(self.place, Place::Outcomes(_))).map(|since| since + READ_ROUNDS_EVERY)
+    }
+
+    /// Reads the question that is shown beside the list, if another one is chosen now.
+    pub fn settle(&mut self) {
+        let chosen = self.waiting.chosen().map(|row| row.workflow.clone());
+        let chosen = chosen.filter(|_| matches!(self.place, Place::List));
+        if self.preview.as_ref().map(|preview| &preview.workflow) == chosen.as_ref() {
+            return;
+        }
+        self.preview = chosen.map(|workflow| {
+            let round = self.sender.pending(&workflow).map_err(send::in_one_line);
+            Preview { workflow, round }
+        });
+    }
+
+    /// Looks whether a watcher runs.
+    pub fn look_for_a_watcher(&mut self) {
+        self.has_watcher = presence::anybody(self.sender.mailbox).ok();
     }
 
     /// What was typed stays on the screen.
-    fn gone(&mut self, workflow: WorkflowId, why: String, typed: Option<String>) {
+    pub(super) fn gone(&mut self, workflow: WorkflowId, why: String, typed: Option<String>) {
         let asked = self.asked.take().map(|(_, area)| line::text(&area)).filter(|text| !text.trim().is_empty());
         let typed = [typed, asked].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         self.place = Place::Gone(Gone { workflow, why, typed: Some(typed).filter(|typed| !typed.is_empty()) });
     }
 
-    fn open(&mut self, workflow: &WorkflowId) {
+    pub(super) fn open(&mut self, workflow: &WorkflowId) {
         match self.sender.pending(workflow) {
             Ok(round) => {
-                let draft = self.drafts.remove(&round.id.question);
+                let draft = self.drafts.remove(&round.id.question).map(|(_, draft)| draft);
                 self.place = Place::Question(Box::new(Opened::new(round, draft)));
                 self.said.clear();
             }
@@ -152,9 +211,28 @@ impl<'a> App<'a> {
     }
 
     fn close(&mut self) {
-        if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
-            self.drafts.insert(opened.round.id.question, opened.draft);
+        match std::mem::replace(&mut self.place, Place::List) {
+            Place::Question(opened) => {
+                let id = opened.round.id;
+                self.drafts.insert(id.question, (id.workflow, opened.draft));
+            }
+            Place::Gone(Gone { workflow, typed: Some(typed), .. }) => self.lost.push((workflow, typed)),
+            _ => {}
         }
+    }
+
+    /// Everything that was typed and not sent, for whom. Called once, when the inbox is left.
+    pub fn unsent(&mut self) -> Vec<(WorkflowId, String)> {
+        if let (Place::Question(opened), Some((purpose, area))) = (&mut self.place, self.asked.take())
+            && purpose != Purpose::Filter
+        {
+            opened.draft.note = [std::mem::take(&mut opened.draft.note), line::text(&area)].join("\n");
+        }
+        self.close();
+        let drafts = self.drafts.drain().filter_map(|(_, (workflow, draft))| Some((workflow, draft.typed()?)));
+        let mut unsent: Vec<_> = drafts.chain(self.lost.drain(..)).collect();
+        unsent.sort();
+        unsent
     }
 
     /// What a key does.
@@ -165,6 +243,9 @@ impl<'a> App<'a> {
         if self.shows_help {
             self.shows_help = false;
             return Wish::Nothing;
+        }
+        if self.confirms.is_some() {
+            return self.key_of_confirm(key);
         }
         if self.asked.is_some() {
             return self.key_of_text(key);
@@ -182,74 +263,65 @@ impl<'a> App<'a> {
     }
 
     fn key_of_list(&mut self, key: KeyEvent) -> Wish {
-        let last = self.shown().len().saturating_sub(1);
         match key.code {
-            KeyCode::Char('q') | KeyCode::Esc if self.filter.is_empty() || key.code == KeyCode::Char('q') => return Wish::Leave(0),
-            KeyCode::Esc => {
-                self.filter.clear();
-                self.keep_chosen();
-            }
+            KeyCode::Char('q') => return Wish::Leave(0),
+            KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
+            KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
+            KeyCode::Esc => return Wish::Leave(0),
             KeyCode::Char('?') => self.shows_help = true,
-            KeyCode::Up | KeyCode::Char('k') => self.choose(self.place_of_chosen.saturating_sub(1)),
-            KeyCode::Down | KeyCode::Char('j') => self.choose((self.place_of_chosen + 1).min(last)),
-            KeyCode::PageUp => self.choose(self.place_of_chosen.saturating_sub(10)),
-            KeyCode::PageDown => self.choose((self.place_of_chosen + 10).min(last)),
-            KeyCode::Home => self.choose(0),
-            KeyCode::End => self.choose(last),
+            KeyCode::Up | KeyCode::Char('k') => self.waiting.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.waiting.step(1),
+            KeyCode::PageUp => self.waiting.step(-self.waiting.page.get()),
+            KeyCode::PageDown => self.waiting.step(self.waiting.page.get()),
+            KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
+            KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
             KeyCode::Tab => self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, None)),
             KeyCode::Char('/') => self.ask(Purpose::Filter),
             KeyCode::Char(' ') => {
-                if let Some(chosen) = self.chosen.clone()
-                    && !self.marked.remove(&chosen)
-                {
-                    self.marked.insert(chosen);
-                }
-                self.choose((self.place_of_chosen + 1).min(last));
+                self.waiting.mark_chosen();
+                self.waiting.step(1);
             }
-            KeyCode::Char('d') if !self.marked.is_empty() => self.ask(Purpose::DeclineMarked(self.marked.len())),
-            KeyCode::Char('u') => self.undo(self.sent.last().cloned()),
-            KeyCode::Enter => {
-                if let Some(chosen) = self.chosen.clone() {
-                    self.open(&chosen);
-                }
-            }
-            KeyCode::Char(c @ ('d' | 'b')) => {
-                if let Some(chosen) = self.chosen.clone() {
-                    self.open(&chosen);
-                    if matches!(self.place, Place::Question(_)) {
-                        self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack });
-                    }
-                }
-            }
+            KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask(Purpose::DeclineMarked(self.waiting.marks())),
+            KeyCode::Char('u') => self.undo(None),
+            KeyCode::Enter => drop(self.open_chosen()),
+            KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }),
             _ => {}
         }
         Wish::Nothing
     }
 
-    fn choose(&mut self, at: usize) {
-        self.chosen = self.shown().get(at).map(|row| row.workflow.clone());
-        self.place_of_chosen = at;
+    fn open_chosen(&mut self) -> bool {
+        if let Some(chosen) = self.waiting.chosen().map(|row| row.workflow.clone()) {
+            self.open(&chosen);
+        }
+        matches!(self.place, Place::Question(_))
     }
 
     fn key_of_gone(&mut self, key: KeyEvent) -> Wish {
-        let Place::Gone(gone) = &self.place else { return Wish::Nothing };
+        let Place::Gone(gone) = &mut self.place else { return Wish::Nothing };
         match key.code {
             KeyCode::Char('w') if gone.typed.is_some() => {
                 self.said = match gone.typed.as_deref().and_then(send::keep) {
-                    Some(path) => format!("your text is kept in {}", path.display()),
+                    Some(path) => {
+                        gone.typed = None;
+                        format!("your text is kept in {}", path.display())
+                    }
                     None => "your text cannot be kept: the folder for temporary files cannot be written to".into(),
                 };
-                return Wish::Nothing;
             }
             KeyCode::Char('o') => {
                 let (workflow, typed) = (gone.workflow.clone(), gone.typed.clone());
                 self.open(&workflow);
                 if let (Place::Question(opened), Some(typed)) = (&mut self.place, typed) {
                     let act = opened.insert(&typed, false);
+                    if act != Act::Nothing {
+                        // It takes no words.
+                        self.lost.push((workflow, typed));
+                    }
                     return self.act(act);
                 }
             }
-            KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q') => self.place = Place::List,
+            KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q') => self.close(),
             _ => {}
         }
         Wish::Nothing
@@ -258,9 +330,11 @@ impl<'a> App<'a> {
     fn key_of_outcomes(&mut self, key: KeyEvent) -> Wish {
         let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
         match key.code {
-            KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, false),
-            KeyCode::Down | KeyCode::Char('j') => outcomes.step(self.sender.mailbox, true),
-            KeyCode::Tab | KeyCode::Esc => self.place = Place::List,
+            KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
+            KeyCode::Down | KeyCode::Char('j') => outcomes.step(self.sender.mailbox, 1),
+            KeyCode::PageUp => outcomes.step(self.sender.mailbox, -PAGE),
+            KeyCode::PageDown => outcomes.step(self.sender.mailbox, PAGE),
+            KeyCode::Tab | KeyCode::Esc => self.close(),
             KeyCode::Char('q') => return Wish::Leave(0),
             KeyCode::Char('?') => self.shows_help = true,
             KeyCode::Char('u') => {
@@ -277,82 +351,7 @@ impl<'a> App<'a> {
         Wish::Nothing
     }
 
-    /// Takes an answer back: the one that was sent last, or the chosen one.
-    fn undo(&mut self, round: Option<RoundId>) {
-        let Some(round) = round else {
-            "nothing was answered from here that could be taken back".clone_into(&mut self.said);
-            return;
-        };
-        match self.sender.undo(&round) {
-            Ok(answer) => {
-                self.sent.retain(|sent| *sent != round);
-                self.chosen = Some(round.workflow.clone());
-                self.said = format!("{}: taken back ({answer}); the question waits again", round.workflow);
-            }
-            Err(e) => self.said = send::in_one_line(e),
-        }
-        self.look_quietly();
-    }
-
-    fn ask(&mut self, purpose: Purpose) {
-        let before = match (purpose, &self.place) {
-            (Purpose::Filter, _) => self.filter.clone(),
-            (Purpose::Note, Place::Question(opened)) => opened.draft.note.clone(),
-            _ => String::new(),
-        };
-        self.asked = Some((purpose, line::area(&before)));
-    }
-
-    fn key_of_text(&mut self, key: KeyEvent) -> Wish {
-        let Some((purpose, area)) = &mut self.asked else { return Wish::Nothing };
-        let (purpose, newline) = (*purpose, key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT));
-        match key.code {
-            KeyCode::Esc => {
-                self.asked = None;
-                if purpose == Purpose::Filter {
-                    self.filter.clear();
-                    self.keep_chosen();
-                }
-                return Wish::Nothing;
-            }
-            KeyCode::Enter if newline && purpose != Purpose::Filter => area.insert_newline(),
-            KeyCode::Enter => {
-                let text = line::text(area);
-                if purpose == Purpose::AskBack && text.trim().is_empty() {
-                    "write your question, or leave with esc".clone_into(&mut self.said);
-                    return Wish::Nothing;
-                }
-                self.asked = None;
-                self.said.clear();
-                return self.take(purpose, text);
-            }
-            _ => drop(area.input(key)),
-        }
-        if purpose == Purpose::Filter {
-            self.filter = line::text(area);
-            self.place_of_chosen = 0;
-            self.chosen = None;
-            self.keep_chosen();
-        }
-        Wish::Nothing
-    }
-
-    fn take(&mut self, purpose: Purpose, text: String) -> Wish {
-        match purpose {
-            Purpose::Filter => {}
-            Purpose::DeclineMarked(_) => self.decline_marked(&text),
-            Purpose::Decline => return self.decide(Decision::Decline(text)),
-            Purpose::AskBack => return self.decide(Decision::AskBack(text)),
-            Purpose::Note => {
-                if let Place::Question(opened) = &mut self.place {
-                    opened.draft.note = text;
-                }
-            }
-        }
-        Wish::Nothing
-    }
-
-    fn act(&mut self, act: Act) -> Wish {
+    pub(super) fn act(&mut self, act: Act) -> Wish {
         match act {
             Act::Nothing => {}
             Act::Back if self.asks_only => return Wish::Leave(0),
@@ -367,67 +366,6 @@ impl<'a> App<'a> {
             }
         }
         Wish::Nothing
-    }
-
-    fn decide(&mut self, decision: Decision) -> Wish {
-        if self.asks_only {
-            self.decided = Some(decision);
-            return Wish::Leave(0);
-        }
-        self.send(decision);
-        Wish::Nothing
-    }
-
-    /// Sends a decision about the open question.
-    fn send(&mut self, decision: Decision) {
-        let Place::Question(opened) = &self.place else { return };
-        let round = opened.round.id.clone();
-        match self.sender.send(&round, decision, &opened.draft.note) {
-            Ok(sent) => {
-                let warning = sent.warning.map_or_else(String::new, |warning| format!(" · warning: {warning}"));
-                self.said = format!("{}: {} · u takes it back{warning}", round.workflow, sent.words);
-                self.sent.push(sent.round);
-                self.place = Place::List;
-            }
-            // The answer does not fit the question: the question stays open.
-            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) => self.said = send::in_one_line(e),
-            Err(e) => match self.sender.still_waits(&round) {
-                Ok(()) => self.said = send::in_one_line(e),
-                Err(_) => {
-                    let typed = opened.draft.typed();
-                    self.gone(round.workflow, send::in_one_line(e), typed);
-                }
-            },
-        }
-        self.look_quietly();
-    }
-
-    fn decline_marked(&mut self, why: &str) {
-        let marked: Vec<_> = self.rows.iter().filter(|row| self.marked.contains(&row.workflow)).cloned().collect();
-        let (mut declined, mut failed) = (0, None);
-        for row in marked {
-            // A question that took another one's place meanwhile is not the one that was marked.
-            let result = self.sender.pending(&row.workflow).and_then(|round| {
-                if row.question.is_some_and(|shown| shown != round.id.question) {
-                    return Err(Error::conflict(format!("{} asks another question by now", row.workflow), "look at it first"));
-                }
-                self.sender.send(&round.id, Decision::Decline(why.to_owned()), "")
-            });
-            match result {
-                Ok(sent) => {
-                    declined += 1;
-                    self.marked.remove(&row.workflow);
-                    self.sent.push(sent.round);
-                }
-                Err(e) => failed = Some(send::in_one_line(e)),
-            }
-        }
-        let questions = if declined == 1 { "question" } else { "questions" };
-        self.said = match failed {
-            None => format!("{declined} {questions} declined · u takes the last one back"),
-            Some(why) => format!("{declined} {questions} declined; the marked ones are still open: {why}"),
-        };
-        self.look_quietly();
     }
 
     /// Takes pasted text: into the text that is asked for, or as words of the person's own.
@@ -447,12 +385,6 @@ impl<'a> App<'a> {
         if let Place::Question(opened) = &mut self.place {
             let act = opened.insert(text, true);
             self.act(act);
-        }
-    }
-
-    fn look_quietly(&mut self) {
-        if let Err(e) = self.look() {
-            self.said = send::in_one_line(e);
         }
     }
 }

@@ -67,6 +67,11 @@ impl PartDraft {
         self.lines().get(self.at?).copied()
     }
 
+    /// Whether words of the person's own can be an answer.
+    pub fn takes_words(&self) -> bool {
+        self.lines().contains(&Choosable::Words)
+    }
+
     /// Whether keys are words of the person's own now.
     pub fn writes(&self) -> bool {
         self.chosen() == Some(Choosable::Words)

@@ -16,6 +16,11 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// The rows that the text gets.
+    pub fn rows(self) -> u16 {
+        if self == Self::Filter { 1 } else { 3 }
+    }
+
     /// What stands above the text.
     pub fn title(self) -> String {
         match self {

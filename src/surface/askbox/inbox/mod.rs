@@ -4,17 +4,20 @@
 //! names the round that was shown; if that round is over, the inbox says who answered first, and keeps what was typed. No key alone
 //! decides anything: keys choose, and enter sends.
 //!
-//! - `run`: opens the screen, waits for keys and for changes of the mailbox
-//! - `app`: the state of the screen, and what each key does to it
+//! - `run`: opens the screen, follows keys and the mailbox
+//! - `waking`: what wakes it: keys, file events, signals, a date
+//! - `app`: the state of the screen, and what keys do to it
+//! - `waiting`, `rows`: the list of questions; only what has changed is read again
 //! - `opened`: the question that is open, and what each key does to it
 //! - `draft`: an answer before it is sent
-//! - `send`: sends an answer, declines, asks back, takes back
-//! - `rows`: the list of questions, and the filter
+//! - `decide`: what a person decides: sending, declining several, taking back
+//! - `send`: the transitions of the mailbox behind that
 //! - `outcomes`: what became of answered questions
 //! - `line`: one line of text that is asked for
 //! - `draw`: the state as a picture
 
 mod app;
+mod decide;
 mod draft;
 mod draw;
 mod line;
@@ -23,6 +26,8 @@ mod outcomes;
 mod rows;
 mod run;
 mod send;
+mod waiting;
+mod waking;
 
 use crate::error::{Error, Result};
 use crate::surface::args::askbox_args::Inbox;

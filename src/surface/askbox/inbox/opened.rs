@@ -1,6 +1,9 @@
 //! The question that is open, and what each key does to it.
 
+use std::cell::{Cell, RefCell};
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::text::Line;
 
 use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::options::Choice;
@@ -16,6 +19,12 @@ pub struct Opened {
     pub draft: Draft,
     /// The lines of the question's text that are above the screen.
     pub scroll: usize,
+    /// How far the text can be moved, as it was drawn last.
+    pub most_scroll: Cell<usize>,
+    /// Whether all of the text was on the screen once: nobody allows what they have not seen.
+    pub was_seen: Cell<bool>,
+    /// The text about it as lines of so many columns: a long one takes a while.
+    text: RefCell<(usize, Vec<Line<'static>>)>,
     /// The options that typed words may mean.
     pub meant: Option<Meant>,
 }
@@ -44,15 +53,29 @@ pub enum Act {
 impl Opened {
     pub fn new(round: Round, draft: Option<Draft>) -> Self {
         let draft = draft.unwrap_or_else(|| Draft::new(&round.document.typed));
-        Self { round, draft, scroll: 0, meant: None }
+        Self { round, draft, scroll: 0, most_scroll: Cell::new(0), was_seen: Cell::new(false), text: RefCell::default(), meant: None }
+    }
+
+    /// Whether more of the text is below the screen.
+    pub fn has_more(&self) -> bool {
+        self.scroll < self.most_scroll.get()
+    }
+
+    /// The text about the question for so many columns, made once for each width.
+    pub fn text(&self, columns: usize, make: impl FnOnce(usize) -> Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let mut text = self.text.borrow_mut();
+        if text.0 != columns {
+            *text = (columns, make(columns));
+        }
+        text.1.clone()
     }
 
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(10),
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(10),
+            KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
             KeyCode::Char('n') if control => return Act::Ask(Purpose::Note),
             KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack),
             KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline),
@@ -112,6 +135,9 @@ impl Opened {
 
     /// Takes the part's answer; sends the whole, or goes on with the next part.
     fn enter(&mut self) -> Act {
+        if self.round.document.typed.approval.is_some() && !self.was_seen.get() {
+            return Act::Say("see all of the call before you allow it: page down shows the rest");
+        }
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
         match part.value() {
             Ok(value) => self.take(value),
@@ -184,6 +210,8 @@ impl Opened {
     }
 }
 
+/// How far the text moves, in lines.
+const PAGE: usize = 8;
 const ONLY_OPTIONS: Act = Act::Say("only the options count here: choose one, decline with d, or ask back with b");
 
 /// The commands that one letter gives while an option is chosen.

@@ -51,9 +51,8 @@ impl Outcomes {
         self.rows.get(self.at)
     }
 
-    pub fn step(&mut self, mailbox: &Mailbox, down: bool) {
-        let last = self.rows.len().saturating_sub(1);
-        self.at = if down { (self.at + 1).min(last) } else { self.at.saturating_sub(1) };
+    pub fn step(&mut self, mailbox: &Mailbox, by: isize) {
+        self.at = self.at.saturating_add_signed(by).min(self.rows.len().saturating_sub(1));
         self.look_at_chosen(mailbox);
     }
 

@@ -1,13 +1,11 @@
 //! Opens the screen, waits for keys and for changes of the mailbox.
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
-use std::io;
+use std::io::{self, BufWriter};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute};
 use ratatui::Terminal;
@@ -15,24 +13,26 @@ use ratatui::backend::CrosstermBackend;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::disk::file_events::Hints;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::through::Through;
-use crate::mailbox::{Folder, Mailbox, presence};
+use crate::mailbox::{Mailbox, presence};
 use crate::surface::ask_answer::{editor, question_text};
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
 use crate::surface::askbox::inbox::draw;
 use crate::surface::askbox::inbox::send::{self, Decision, Sender};
+use crate::surface::askbox::inbox::waking::Waking;
 use crate::surface::program;
 
-/// How often keys are left to look for changes.
-const LOOK_UP: Duration = Duration::from_millis(250);
-/// The shortest time between two readings of the mailbox: ten thousand questions take a while.
-const READ_EVERY: Duration = Duration::from_millis(500);
-/// The longest time between two readings, for file systems without events.
-const READ_ANYWAY: Duration = Duration::from_secs(15);
+/// How long questions are read before the first picture, and between two looks at the keys.
+const FIRST_READ: Duration = Duration::from_millis(20);
+const READ_FOR: Duration = Duration::from_millis(5);
+/// The shortest time between two pictures while much is being read.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a picture is at most, in bytes, that reaches the terminal in one piece: a half picture is never seen.
+const ONE_PICTURE: usize = 64 << 10;
 
 /// Shows the inbox until the person, who answers, leaves it; returns the exit status. With `open`, that workflow's question is open first.
 ///
@@ -55,63 +55,80 @@ pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Decision>>
 }
 
 fn show(mailbox: &Mailbox, app: &mut App<'_>) -> Result<u8> {
-    let changed = Arc::new(AtomicBool::new(false));
-    let _hints = watch(mailbox, &changed);
+    let mut waking = Waking::new(mailbox)?;
     // Who sees new questions here is not told of them elsewhere at once.
     let _present = presence::announce_person(mailbox);
-    let ended = ended_by_signal()?;
     end_with_the_terminal()?;
     let mut canvas = Canvas::enter()?;
-    let (mut read, mut dirty) = (Instant::now(), true);
+    let result = follow_keys(mailbox, app, &mut waking, &mut canvas);
+    drop(canvas);
+    keep_unsent(app);
+    result
+}
+
+fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas: &mut Canvas) -> Result<u8> {
+    app.read(Instant::now() + FIRST_READ);
+    let (mut dirty, mut drawn, mut right_until) = (true, None::<Instant>, None);
     loop {
-        if dirty {
-            canvas.draw(app)?;
+        let is_late = right_until.is_some_and(|at| at <= Instant::now());
+        // While much is being read, what is drawn is soon old.
+        let may_wait = !dirty && app.waiting.is_behind() && drawn.is_some_and(|at| at.elapsed() < DRAW_EVERY);
+        if (dirty || is_late || app.picture_is_old) && !may_wait {
+            app.settle();
+            right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
+            if drawn.is_none() || is_late {
+                app.look_for_a_watcher();
+            }
+            // The first picture does not say yet whether a watcher runs.
+            app.picture_is_old = drawn.is_none() && app.has_watcher == Some(false);
+            (dirty, drawn) = (false, Some(Instant::now()));
         }
-        if ended.load(Ordering::Relaxed) {
+        if !app.picture_is_old {
+            let until = [app.reads_at(), right_until].into_iter().flatten().min();
+            waking.sleep(until)?;
+        }
+        if waking.is_over() {
             return Ok(130);
         }
-        let wish = match next_event()? {
-            Some(Event::Key(key)) if key.kind != KeyEventKind::Release => app.key(key),
-            Some(Event::Paste(text)) => app.paste(&text),
-            Some(_) => Wish::Nothing,
-            None => {
-                let is_due = (changed.load(Ordering::Relaxed) && read.elapsed() >= READ_EVERY) || read.elapsed() >= READ_ANYWAY;
-                dirty = is_due;
-                if is_due {
-                    changed.store(false, Ordering::Relaxed);
-                    mailbox.check_in_place()?;
-                    app.look()?;
-                    read = Instant::now();
-                }
-                continue;
-            }
-        };
-        dirty = true;
-        match wish {
-            Wish::Nothing => {}
-            Wish::Leave(status) => return Ok(status),
-            Wish::Edit(text) => {
-                let written = canvas.left(|| edit(app, &text))?;
-                match written {
+        for event in waking.keys().map_err(|e| terminal_failed(&e))? {
+            dirty = true;
+            let wish = match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
+                Event::Paste(text) => app.paste(&text),
+                _ => Wish::Nothing,
+            };
+            match wish {
+                Wish::Nothing => {}
+                Wish::Leave(status) => return Ok(status),
+                Wish::Edit(text) => match canvas.left(|| edit(app, &text))? {
                     Ok(text) => app.edited(&text),
                     Err(e) => app.said = send::in_one_line(e),
-                }
-            }
-            Wish::Follow(workflow) => {
-                if let Some(problem) = canvas.left(|| follow(mailbox, &workflow))? {
-                    app.said = problem;
+                },
+                Wish::Follow(workflow) => {
+                    if let Some(problem) = canvas.left(|| follow(mailbox, &workflow))? {
+                        app.said = problem;
+                    }
                 }
             }
         }
+        let changes = waking.changes();
+        if !changes.is_none() {
+            mailbox.check_in_place()?;
+            app.follow(changes)?;
+        }
+        app.picture_is_old |= app.read(Instant::now() + READ_FOR);
     }
 }
 
-fn next_event() -> Result<Option<Event>> {
-    let next = event::poll(LOOK_UP).and_then(|is_there| is_there.then(event::read).transpose());
-    match next {
-        // A signal; the loop looks at it.
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
-        other => other.map_err(|e| terminal_failed(&e)),
+/// What was typed and not sent goes into files, and the person is told where.
+fn keep_unsent(app: &mut App<'_>) {
+    for (workflow, text) in app.unsent() {
+        match send::keep(&text) {
+            Some(path) => program::say(&format!("{workflow}: what you typed was not sent; it is kept in {}\n", path.display())),
+            None => program::say(&format!(
+                "{workflow}: what you typed was not sent, and cannot be kept: the folder for temporary files cannot be written to\n"
+            )),
+        }
     }
 }
 
@@ -138,26 +155,6 @@ fn follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
     }
 }
 
-fn watch(mailbox: &Mailbox, changed: &Arc<AtomicBool>) -> Option<Hints> {
-    let flag = Arc::clone(changed);
-    let mut hints = Hints::new(move |_| flag.store(true, Ordering::Relaxed)).ok()?;
-    for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed] {
-        // Without events of a folder, its changes are seen after `READ_ANYWAY`.
-        let _ = hints.watch(&mailbox.folder(folder));
-    }
-    Some(hints)
-}
-
-/// A flag that says that the process was told to end. While a child uses the terminal, Ctrl-C is the child's.
-fn ended_by_signal() -> Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let (ended, interrupted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let register = |signal, flag: &Arc<AtomicBool>| signal_hook::flag::register(signal, Arc::clone(flag));
-    let registered = register(SIGHUP, &ended).and(register(SIGTERM, &ended)).and(register(SIGINT, &interrupted));
-    registered.map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
-    Ok(ended)
-}
-
 /// Ends the program when its terminal is gone: no screen is to be restored then, and `crossterm` reads the end of its input for ever. SIGHUP
 /// does not always come, and may be ignored.
 fn end_with_the_terminal() -> Result<()> {
@@ -175,20 +172,23 @@ fn end_with_the_terminal() -> Result<()> {
 }
 
 /// The terminal's alternate screen. Dropping it restores what was shown before.
-struct Canvas(Terminal<CrosstermBackend<io::Stdout>>);
+struct Canvas(Terminal<CrosstermBackend<BufWriter<io::Stdout>>>);
 
 impl Canvas {
     fn enter() -> Result<Self> {
         open_screen().map_err(|e| terminal_failed(&e))?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, io::stdout())));
         terminal.map(Self).map_err(|e| {
             close_screen();
             terminal_failed(&e)
         })
     }
 
-    fn draw(&mut self, app: &App<'_>) -> Result<()> {
-        self.0.draw(|frame| draw::all(frame, app)).map(drop).map_err(|e| terminal_failed(&e))
+    /// Returns how long the picture stays right while nothing happens.
+    fn draw(&mut self, app: &App<'_>) -> Result<Option<Duration>> {
+        let mut right_for = None;
+        self.0.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
+        Ok(right_for)
     }
 
     /// Leaves the screen to another program meanwhile.

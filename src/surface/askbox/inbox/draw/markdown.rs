@@ -4,12 +4,11 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
-use crate::surface::askbox::inbox::draw::pieces::{bold, flow, indented, wrapped};
-use crate::text;
+use crate::surface::askbox::inbox::draw::pieces::{self, bold, flow, indented, wrapped};
 
 /// Markdown as lines of at most this many columns.
 pub fn lines(markdown: &str, columns: usize) -> Vec<Line<'static>> {
-    let clean = text::printable(markdown);
+    let clean = pieces::clean(markdown);
     let mut page = Page { columns, ..Page::default() };
     for event in Parser::new_ext(&clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS) {
         page.take(event);

@@ -2,93 +2,131 @@
 //!
 //! - `list`: the questions that wait
 //! - `question`: one question, whole, with the answer below it
+//! - `answer`: the answer as it stands: options, words, the review of a batch
+//! - `outcomes`: what became of answered questions
+//! - `keys`: the keys that do something now
+//! - `clock`: times in words, and when they will no longer be right
 //! - `markdown`: the context of a question as styled lines
 //! - `pieces`: lines that fit their width
 
+mod answer;
+mod clock;
+mod keys;
 mod list;
 mod markdown;
 mod outcomes;
 mod pieces;
 mod question;
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use crate::surface::askbox::inbox::app::{App, Gone, Place};
-use crate::surface::askbox::inbox::draw::pieces::{cut, dim, wrapped};
-use crate::surface::askbox::inbox::line::Purpose;
+use crate::surface::askbox::inbox::draw::clock::Clock;
+use crate::surface::askbox::inbox::draw::pieces::{accent, bold, cut, dimmed, wrapped};
 
 /// The narrowest screen on which the list and the question stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
 /// The lowest screen on which the chosen question is shown below the list.
-const BELOW: u16 = 16;
+const BELOW: u16 = 14;
+/// The widest list beside a question.
+const WIDEST_LIST: u16 = 100;
 
-/// Draws the whole screen.
-pub fn all(frame: &mut Frame<'_>, app: &App<'_>) {
+/// Draws the whole screen. Returns how long the picture stays right while nothing happens.
+pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     let area = frame.area();
+    let clock = Clock::new();
     if area.width < 20 || area.height < 6 {
         frame.render_widget(Paragraph::new("too small"), area);
-        return;
+        return None;
     }
-    let asked = u16::from(app.asked.is_some()) * 5;
+    let panel = match (&app.confirms, &app.asked) {
+        (Some(confirm), _) => u16::try_from(confirm.rows.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
+        (None, Some((purpose, _))) => purpose.rows() + 2,
+        (None, None) => 0,
+    };
     let said = wrapped(&app.said, area.width.into());
     let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, 3);
-    let [body, text, foot, keys] = Layout::vertical([
-        Constraint::Min(1),
-        Constraint::Length(asked.min(area.height / 2)),
-        Constraint::Length(rows),
-        Constraint::Length(1),
-    ])
-    .areas(area);
+    let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
+    let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);
     match &app.place {
-        Place::List => whole_list(frame, body, app),
+        Place::List => whole_list(frame, body, app, &clock),
         Place::Question(opened) if body.width >= SIDE_BY_SIDE => {
-            let [left, right] = Layout::horizontal([Constraint::Percentage(38), Constraint::Fill(1)]).areas(body);
-            list::draw(frame, left, app);
-            let inner = framed(frame, right);
-            question::draw(frame, inner, app, opened);
+            let [left, right] = side_by_side(body);
+            list::draw(frame, left, app, &clock);
+            let inner = beside(frame, right);
+            question::draw(frame, inner, app, opened, &clock);
         }
-        Place::Question(opened) => question::draw(frame, body, app, opened),
+        Place::Question(opened) => question::draw(frame, body, app, opened, &clock),
         Place::Gone(gone) => draw_gone(frame, body, gone),
         Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes),
     }
-    if let Some((purpose, area_of_text)) = &app.asked {
-        let block = Block::default().borders(Borders::ALL).title(cut(&purpose.title(), usize::from(text.width).saturating_sub(4)));
-        let inner = block.inner(text);
-        frame.render_widget(block, text);
-        frame.render_widget(area_of_text, inner);
-    }
-    frame.render_widget(Paragraph::new(said), foot);
-    frame.render_widget(Paragraph::new(dim(cut(&keys_for(app), area.width.into()))), keys);
+    draw_panel(frame, panel, app);
+    frame.render_widget(Paragraph::new(said).style(bold()), foot);
+    frame.render_widget(Paragraph::new(keys::line(app, area.width.into())), keys);
     if app.shows_help {
         help(frame, area);
     }
+    clock.right_for()
 }
 
-fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>) {
-    if body.width >= SIDE_BY_SIDE {
-        let [left, right] = Layout::horizontal([Constraint::Percentage(38), Constraint::Fill(1)]).areas(body);
-        list::draw(frame, left, app);
-        let inner = framed(frame, right);
-        question::preview(frame, inner, app);
-    } else if body.height >= BELOW {
-        let wanted = u16::try_from(app.shown().len()).unwrap_or(u16::MAX).saturating_add(1);
-        let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
-        list::draw(frame, above, app);
-        let block = Block::default().borders(Borders::TOP).border_style(Style::default().add_modifier(Modifier::DIM));
-        let inner = block.inner(below);
-        frame.render_widget(block, below);
-        question::preview(frame, inner, app);
-    } else {
-        list::draw(frame, body, app);
+/// The text that is asked for, or the questions that are about to be declined.
+fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
+    let title = match (&app.confirms, &app.asked) {
+        (Some(confirm), _) if confirm.rows.len() == 1 => "Decline this question?".to_owned(),
+        (Some(confirm), _) => format!("Decline these {} questions?", confirm.rows.len()),
+        (None, Some((purpose, _))) => purpose.title(),
+        (None, None) => return,
+    };
+    let title = cut(&title, usize::from(area.width).saturating_sub(4));
+    let block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    if let Some(confirm) = &app.confirms {
+        let lines = list::confirm(&confirm.rows, inner.height.into(), inner.width.into());
+        frame.render_widget(Paragraph::new(lines), inner);
+    } else if let Some((_, text)) = &app.asked {
+        frame.render_widget(text, inner);
     }
 }
 
-fn framed(frame: &mut Frame<'_>, area: Rect) -> Rect {
-    let block = Block::default().borders(Borders::LEFT).border_style(Style::default().add_modifier(Modifier::DIM));
+fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) {
+    if body.width >= SIDE_BY_SIDE {
+        let [left, right] = side_by_side(body);
+        list::draw(frame, left, app, clock);
+        let inner = beside(frame, right);
+        question::preview(frame, inner, app, clock);
+    } else if body.height >= BELOW && app.preview.is_some() {
+        let wanted = u16::try_from(app.waiting.shown().len()).unwrap_or(u16::MAX).saturating_add(1);
+        let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
+        list::draw(frame, above, app, clock);
+        let inner = below_line(frame, below);
+        question::preview(frame, inner, app, clock);
+    } else {
+        list::draw(frame, body, app, clock);
+    }
+}
+
+fn side_by_side(body: Rect) -> [Rect; 2] {
+    let list = (body.width * 2 / 5).min(WIDEST_LIST);
+    Layout::horizontal([Constraint::Length(list), Constraint::Fill(1)]).areas(body)
+}
+
+/// The room at the right of a line.
+fn beside(frame: &mut Frame<'_>, area: Rect) -> Rect {
+    let block = Block::default().borders(Borders::LEFT).border_style(dimmed());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner }
+}
+
+/// The room below a line.
+fn below_line(frame: &mut Frame<'_>, area: Rect) -> Rect {
+    let block = Block::default().borders(Borders::TOP).border_style(dimmed());
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner
@@ -96,32 +134,14 @@ fn framed(frame: &mut Frame<'_>, area: Rect) -> Rect {
 
 fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
     let columns = usize::from(area.width);
-    let mut lines = wrapped("This question is over.", columns);
+    let mut lines = pieces::styled("This question is over.", columns, bold());
     lines.extend(wrapped(&gone.why, columns));
     if let Some(typed) = &gone.typed {
         lines.push(Line::default());
-        lines.extend(wrapped("What you typed was not sent:", columns));
+        lines.extend(pieces::styled("What you typed was not sent:", columns, bold()));
         lines.extend(wrapped(typed, columns.saturating_sub(2)).into_iter().map(|line| pieces::indented(line, 2)));
     }
     frame.render_widget(Paragraph::new(lines), area);
-}
-
-/// The keys that do something now.
-fn keys_for(app: &App<'_>) -> String {
-    if let Some((purpose, _)) = &app.asked {
-        return match purpose {
-            Purpose::Filter => "type to filter · enter keep · esc all".into(),
-            _ => "enter done · alt-enter new line · esc back".into(),
-        };
-    }
-    match &app.place {
-        Place::List if app.marked.is_empty() => "enter open · / filter · tab outcomes · u take back · q quit · ? help".into(),
-        Place::List => format!("{} marked · d decline them · space mark · enter open · ? help", app.marked.len()),
-        Place::Question(opened) => question::keys(opened),
-        Place::Gone(gone) if gone.typed.is_some() => "w keep it in a file · o open what is asked now, with it · enter back".into(),
-        Place::Gone(_) => "enter back".into(),
-        Place::Outcomes(_) => "enter log · u take back · tab questions · q quit".into(),
-    }
 }
 
 const HELP: &str = "\
@@ -145,7 +165,7 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
     let (width, height) = (columns.min(area.width), lines.min(area.height));
     let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
-    let block = Block::default().borders(Borders::ALL).title("keys");
+    let block = Block::default().borders(Borders::ALL).border_style(accent()).title("keys");
     let lines: Vec<_> = HELP.lines().map(|line| Line::from(cut(line, usize::from(width).saturating_sub(2)))).collect();
     frame.render_widget(Paragraph::new(lines).block(block), place);
 }

@@ -3,10 +3,13 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use crate::surface::askbox::inbox::draw::pieces::{bold, cut, indented, scrolled_to, wrapped};
+use crate::run::view::status::Standing;
+use crate::surface::askbox::inbox::draw::pieces::{
+    accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped,
+};
 use crate::surface::askbox::inbox::outcomes::Outcomes;
 use crate::surface::terminal::columns::padded;
 
@@ -21,17 +24,16 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
     let rows = usize::from(above.height).saturating_sub(1);
     let from = scrolled_to(outcomes.at, rows, outcomes.rows.len());
     for (n, row) in outcomes.rows.iter().enumerate().skip(from).take(rows) {
-        let id = padded(&cut(row.round.workflow.as_str(), (columns / 4).clamp(8, 32)), (columns / 5).clamp(8, 24));
-        let state = padded(row.state.word(), 11);
-        let words = format!(
-            "{}{state}  {}  {id}  {} → {}",
-            if n == outcomes.at { "> " } else { "  " },
-            padded(&row.since, 6),
-            row.question,
-            row.answer
-        );
-        let line = Line::from(cut(&words, columns));
-        lines.push(if n == outcomes.at { line.style(Style::default().add_modifier(Modifier::REVERSED)) } else { line });
+        let id = (columns / 5).clamp(8, 24);
+        let words = [
+            ((if n == outcomes.at { "> " } else { "  " }).to_owned(), accent()),
+            (padded(row.state.word(), 11) + "  ", style(row.state)),
+            (padded(&row.since, 7) + "  ", dimmed()),
+            (padded(&cut(row.round.workflow.as_str(), id), id) + "  ", Style::default()),
+            (format!("{} → {}", row.question, row.answer), Style::default()),
+        ];
+        let line = fitted(&words, columns);
+        lines.push(if n == outcomes.at { line.style(chosen()) } else { line });
     }
     frame.render_widget(Paragraph::new(lines), above);
     if let Some(chosen) = outcomes.chosen() {
@@ -43,11 +45,20 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
         for (name, value) in &chosen.details {
             let mut all = wrapped(value, room.saturating_sub(10)).into_iter();
             if let Some(mut first) = all.next() {
-                first.spans.insert(0, padded(name, 10).into());
+                first.spans.insert(0, Span::styled(padded(name, 10), dimmed()));
                 lines.push(first);
             }
             lines.extend(all.map(|line| indented(line, 10)));
         }
         frame.render_widget(Paragraph::new(lines), inner);
+    }
+}
+
+fn style(state: Standing) -> Style {
+    match state {
+        Standing::Delivered => good(),
+        Standing::Parked => bad(),
+        Standing::Running | Standing::Answered | Standing::Retrying => urgent(),
+        _ => dimmed(),
     }
 }

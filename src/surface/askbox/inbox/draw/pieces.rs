@@ -1,21 +1,29 @@
 //! Lines that fit their width.
 
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::surface::terminal::columns;
 use crate::surface::terminal::wrapped;
 use crate::text;
 
+/// The text without what could control the terminal, and without U+FE0F: terminals disagree about how wide an emoji is that has it.
+pub fn clean(words: &str) -> String {
+    text::printable(words).replace('\u{FE0F}', "").replace('\t', "    ")
+}
+
+fn one_line(words: &str) -> String {
+    clean(words).replace('\n', " ")
+}
+
 /// One line of at most this many columns.
 pub fn cut(words: &str, columns: usize) -> String {
-    columns::cut(&text::one_line(words), columns)
+    columns::cut(&one_line(words), columns)
 }
 
 /// Plain lines of at most this many columns.
 pub fn wrapped(words: &str, columns: usize) -> Vec<Line<'static>> {
-    let clean = text::printable(words).replace('\t', "    ");
-    wrapped::wrapped(&clean, columns).into_iter().map(Line::from).collect()
+    wrapped::wrapped(&clean(words), columns).into_iter().map(Line::from).collect()
 }
 
 /// The same in one style.
@@ -27,8 +35,53 @@ pub fn bold() -> Style {
     Style::default().add_modifier(Modifier::BOLD)
 }
 
+pub fn dimmed() -> Style {
+    Style::default().add_modifier(Modifier::DIM)
+}
+
+/// What a key does something about. Colours are the terminal's own sixteen; with `NO_COLOR` there are none.
+pub fn accent() -> Style {
+    Style::default().fg(Color::Cyan)
+}
+
+/// What is urgent.
+pub fn urgent() -> Style {
+    Style::default().fg(Color::Yellow)
+}
+
+/// What is late, or failed.
+pub fn bad() -> Style {
+    Style::default().fg(Color::Red)
+}
+
+/// What came to a good end.
+pub fn good() -> Style {
+    Style::default().fg(Color::Green)
+}
+
+/// The line that is chosen.
+pub fn chosen() -> Style {
+    Style::default().add_modifier(Modifier::REVERSED)
+}
+
+/// Styled words on one line, cut to this many columns with a `…`.
+pub fn fitted(words: &[(String, Style)], columns: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut left = columns;
+    for (words, style) in words {
+        let own = cut(words, left);
+        left -= columns::width(&own).min(left);
+        let is_cut = own.len() < one_line(words).len();
+        spans.push(Span::styled(own, *style));
+        if is_cut {
+            break;
+        }
+    }
+    Line::from(spans)
+}
+
 pub fn dim(words: impl Into<String>) -> Line<'static> {
-    Line::from(words.into()).style(Style::default().add_modifier(Modifier::DIM))
+    Line::from(words.into()).style(dimmed())
 }
 
 /// A line further to the right.

@@ -1,0 +1,105 @@
+//! The keys that do something now: the last line of the screen. What does not fit is left out whole; the most important ones come first.
+
+use ratatui::text::{Line, Span};
+
+use crate::mailbox::documents::question::Kind;
+use crate::surface::askbox::inbox::app::{App, Place};
+use crate::surface::askbox::inbox::draft::Choosable;
+use crate::surface::askbox::inbox::draw::pieces::{accent, dimmed};
+use crate::surface::askbox::inbox::line::Purpose;
+use crate::surface::askbox::inbox::opened::Opened;
+use crate::surface::terminal::columns::width;
+
+type Key = (&'static str, &'static str);
+
+/// The line, in at most this many columns.
+pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for (key, word) in keys(app) {
+        let gap = if spans.is_empty() { "" } else { " · " };
+        let own = width(gap) + width(key) + 1 + width(word);
+        if used + own > columns {
+            continue;
+        }
+        spans.extend([Span::styled(gap, dimmed()), Span::styled(key, accent()), Span::styled(format!(" {word}"), dimmed())]);
+        used += own;
+    }
+    Line::from(spans)
+}
+
+fn keys(app: &App<'_>) -> Vec<Key> {
+    if app.confirms.is_some() {
+        return vec![("y", "decline them"), ("esc", "keep them")];
+    }
+    if let Some((purpose, _)) = &app.asked {
+        return match purpose {
+            Purpose::Filter => vec![("enter", "keep"), ("esc", "all")],
+            Purpose::DeclineMarked(_) => vec![("enter", "go on"), ("esc", "back"), ("alt-enter", "new line")],
+            _ => vec![("enter", "done"), ("esc", "back"), ("alt-enter", "new line")],
+        };
+    }
+    match &app.place {
+        Place::List if app.waiting.marks() > 0 => {
+            vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
+        }
+        Place::List if app.waiting.shown().is_empty() => {
+            vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("u", "take back"), ("/", "filter")]
+        }
+        Place::List => {
+            vec![
+                ("enter", "open"),
+                ("?", "help"),
+                ("/", "filter"),
+                ("tab", "answered"),
+                ("q", "quit"),
+                ("u", "take back"),
+                ("space", "mark"),
+                ("d", "decline"),
+            ]
+        }
+        Place::Question(opened) => of_question(opened),
+        Place::Gone(gone) if gone.typed.is_some() => {
+            vec![("enter", "back"), ("w", "keep it in a file"), ("o", "open what is asked now, with it")]
+        }
+        Place::Gone(_) => vec![("enter", "back")],
+        Place::Outcomes(_) => vec![("enter", "log"), ("tab", "waiting"), ("u", "take back"), ("q", "quit"), ("?", "help")],
+    }
+}
+
+fn of_question(opened: &Opened) -> Vec<Key> {
+    if opened.meant.is_some() {
+        return vec![("enter", "that"), ("esc", "write it again")];
+    }
+    let Some(part) = opened.draft.part() else {
+        return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("b", "ask back"), ("n", "note")];
+    };
+    let is_batch = opened.draft.parts.len() > 1;
+    let send = ("enter", if is_batch { "next" } else { "send" });
+    let mut keys = match part.chosen() {
+        Some(Choosable::Words) => {
+            let mut keys = vec![send, ("esc", "later"), ("^e", "editor"), ("^n", "note"), ("^b", "ask back"), ("^d", "decline")];
+            if part.lines().len() > 1 {
+                keys.insert(2, ("↑", "options"));
+            }
+            keys
+        }
+        _ if part.part.kind() == Kind::YesNo => {
+            vec![("y/n", "choose"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("N", "note")]
+        }
+        _ if part.is_multiple() => {
+            vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("n", "note")]
+        }
+        _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("n", "note")],
+    };
+    if part.takes_words() && part.chosen() != Some(Choosable::Words) {
+        keys.insert(4, ("a-z", "own words"));
+    }
+    if is_batch {
+        keys.insert(3, ("shift-tab", "back"));
+    }
+    if opened.has_more() {
+        keys.insert(3, ("pgdn", "more"));
+    }
+    keys
+}

@@ -1,0 +1,162 @@
+//! What wakes the inbox: a key, a change of the mailbox, another size of the terminal, a signal to end, a date. Without any of them the
+//! process sleeps.
+//!
+//! File events and signals arrive on other threads; they ring a bell that the thread of the screen can wait for together with the keys.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::disk::file_events::{self, Hint, Hints};
+use crate::error::{Error, IoContext, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::{Folder, Mailbox};
+
+/// How often the mailbox is read where the system tells nothing of changes.
+const READ_ANYWAY: Duration = Duration::from_secs(15);
+/// The folders in which answered rounds lie.
+const ANSWERED: [Folder; 4] = [Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed];
+/// The pause where the terminal offers bytes that are no whole key yet.
+const HALF_A_KEY: Duration = Duration::from_millis(100);
+
+/// What has changed in the mailbox, as far as it is told.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The workflows whose waiting question may have come, gone or changed.
+    pub questions: BTreeSet<WorkflowId>,
+    /// Whether an answered round may have moved on.
+    pub rounds: bool,
+    /// Whether anything may have changed: events were lost.
+    pub anything: bool,
+}
+
+impl Changes {
+    pub fn is_none(&self) -> bool {
+        self.questions.is_empty() && !self.rounds && !self.anything
+    }
+}
+
+/// The inbox's ears.
+#[derive(Debug)]
+pub struct Waking {
+    mailbox: Mailbox,
+    bell: UnixStream,
+    hints: Receiver<Hint>,
+    _watched: Option<Hints>,
+    /// When to read the mailbox without having been told; `None` where the system tells.
+    read_at: Option<Instant>,
+    ended: Arc<AtomicBool>,
+    /// Whether the terminal offered bytes that were no key.
+    is_half: bool,
+}
+
+impl Waking {
+    pub fn new(mailbox: &Mailbox) -> Result<Self> {
+        let (bell, ringer) = UnixStream::pair()
+            .and_then(|(bell, ringer)| {
+                bell.set_nonblocking(true)?;
+                ringer.set_nonblocking(true)?;
+                Ok((bell, ringer))
+            })
+            .io("open", "a pipe of this process")?;
+        let (sender, hints) = mpsc::channel();
+        let watched = ringer.try_clone().ok().and_then(|ringer| {
+            let mut watched = Hints::new(move |hint| {
+                let _ = sender.send(hint);
+                // A bell that is full has rung already.
+                let _ = (&ringer).write(&[0]);
+            });
+            if let Ok(hints) = &mut watched {
+                let mut folders = [Folder::Pending].into_iter().chain(ANSWERED);
+                folders.try_for_each(|folder| hints.watch(&mailbox.folder(folder))).ok()?;
+            }
+            watched.ok()
+        });
+        let is_told = watched.is_some() && file_events::tell_all_changes(&mailbox.folder(Folder::Pending));
+        let ended = on_signals(&ringer)?;
+        let read_at = (!is_told).then(|| Instant::now() + READ_ANYWAY);
+        Ok(Self { mailbox: mailbox.clone(), bell, hints, _watched: watched, read_at, ended, is_half: false })
+    }
+
+    /// Sleeps until something happens, or until a date.
+    pub fn sleep(&mut self, until: Option<Instant>) -> Result<()> {
+        let half = self.is_half.then(|| Instant::now() + HALF_A_KEY);
+        let wait = [until, self.read_at, half].into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now()));
+        let limit = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        let stdin = io::stdin();
+        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN)];
+        if !self.is_half {
+            fds.push(PollFd::new(&stdin, PollFlags::IN));
+        }
+        match poll(&mut fds, limit.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()).io("wait for", "the terminal"),
+        }
+        let mut rung = [0; 256];
+        while self.bell.read(&mut rung).is_ok_and(|n| n > 0) {}
+        Ok(())
+    }
+
+    /// The keys that were pressed meanwhile, and what was pasted. Never waits.
+    pub fn keys(&mut self) -> io::Result<Vec<Event>> {
+        let mut keys = Vec::new();
+        while event::poll(Duration::ZERO)? {
+            keys.push(event::read()?);
+        }
+        let stdin = io::stdin();
+        self.is_half = keys.is_empty() && poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|n| n > 0);
+        Ok(keys)
+    }
+
+    /// What has changed in the mailbox meanwhile.
+    pub fn changes(&mut self) -> Changes {
+        let mut changes = Changes::default();
+        if self.read_at.is_some_and(|at| at <= Instant::now()) {
+            self.read_at = Some(Instant::now() + READ_ANYWAY);
+            changes.anything = true;
+        }
+        let pending = self.mailbox.folder(Folder::Pending);
+        for hint in self.hints.try_iter() {
+            match hint {
+                Hint::At(path) if path.parent() == Some(&pending) => {
+                    changes.questions.extend(path.file_name().and_then(|name| WorkflowId::from_file_name(name.to_str()?)));
+                }
+                // A name that begins with a dot is a file that is being written.
+                Hint::At(path) if ANSWERED.iter().any(|folder| path.parent() == Some(&self.mailbox.folder(*folder))) => {
+                    changes.rounds |= path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
+                }
+                Hint::At(_) | Hint::Anywhere => changes.anything = true,
+            }
+        }
+        changes
+    }
+
+    /// Whether the process was told to end.
+    pub fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// A flag that says that the process was told to end; a signal rings the bell as well. While a child uses the terminal, Ctrl-C is the child's.
+fn on_signals(ringer: &UnixStream) -> Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+    use signal_hook::{flag, low_level::pipe};
+    let (ended, interrupted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let rings = |signal| ringer.try_clone().and_then(|ringer| pipe::register(signal, ringer));
+    let registered = flag::register(SIGHUP, Arc::clone(&ended))
+        .and(flag::register(SIGTERM, Arc::clone(&ended)))
+        .and(flag::register(SIGINT, interrupted))
+        .and(rings(SIGHUP))
+        .and(rings(SIGTERM))
+        .and(rings(SIGWINCH));
+    registered.map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
+    Ok(ended)
+}

@@ -1,0 +1,140 @@
+//! What a person sees first: the question itself, what an approval allows, what is urgent; and that nothing is out of line.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{line_of, open, open_question};
+use crate::support::{Terminal, World, needs, until};
+
+#[test]
+fn the_question_and_its_options_are_on_the_smallest_screen_however_long_the_context_is() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("seq -f 'Line %g of the context.\n' 1 200 >context; ask-post 'Shall it be merged?' -w w -o merge=Merge -o keep=Keep --context \"$(cat context)\"");
+    let terminal = Terminal::new(&world);
+    for (columns, rows) in [(40, 20), (80, 24), (150, 50)] {
+        terminal.resize(columns, rows);
+        let screen = open(&terminal);
+        assert!(screen.contains("Shall it be merged?") && screen.contains("  merge  Merge"), "{screen}");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+        let screen = open_question(&terminal, "w");
+        for words in ["Shall it be merged?", "1 merge  Merge", "2 keep   Keep", "3 your own words", "Line 1 of", "more lines: page down"] {
+            assert!(screen.contains(words), "{words}: {screen}");
+        }
+        // The text is read to its end and back, a key for a page.
+        let mut pages = 0;
+        while !terminal.screen().contains("Line 200 of") {
+            terminal.press(&["NPage"]);
+            pages += 1;
+            assert!(pages < 200, "{}", terminal.screen());
+        }
+        terminal.see("lines above: page up");
+        terminal.press(&["NPage", "NPage", "PPage"]);
+        terminal.see_no_more("Line 200 of");
+        terminal.press(&["Escape"]);
+        terminal.see("? help");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
+}
+
+#[test]
+fn a_permission_is_shown_as_one_and_is_not_given_before_all_of_the_call_was_on_the_screen() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    let steps = (0..60).map(|n| format!("    step-{n} --force\n")).collect::<String>();
+    let question = serde_json::json!({
+        "workflow_id": "deploy", "type": "choice", "free_text": false, "timestamp": "2026-11-22T10:00:00Z",
+        "question": format!("May the agent call Bash?\n\n  command\n{steps}\nThe agent says: it deploys."),
+        "options": {"once": "allow exactly this call, one time", "workflow": "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"},
+        "approval": {"tool": "Bash", "sha256": "ab".repeat(32)},
+    });
+    std::fs::write(world.path("m/pending/deploy.json"), question.to_string()).unwrap();
+    let terminal = Terminal::new(&world);
+    let screen = open_question(&terminal, "deploy");
+    assert!(
+        screen.contains("asks for a permission") && screen.contains("May the agent call Bash?") && screen.contains("step-0 --force"),
+        "{screen}"
+    );
+    assert!(!screen.contains("step-59") && !screen.contains("own words"), "{screen}");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("see all of the call before you allow it");
+    assert!(world.path("m/pending/deploy.json").exists());
+    until("the end of the call", || {
+        terminal.press(&["NPage"]);
+        terminal.screen().contains("The agent says: it deploys.")
+    });
+    terminal.see("lines above: page up");
+    terminal.press(&["Enter"]);
+    terminal.see("deploy: answered: once");
+}
+
+#[test]
+fn colours_say_what_is_urgent_and_a_person_who_wants_none_gets_none() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Usual? -w usual; ask-post Urgent? -w urgent --priority 5; ask-post Late? -w late --timeout 1s; sleep 1.1");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    let screen = terminal.with_colours();
+    let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default();
+    assert!(line("Late?").contains("38;5;1m"), "{screen:?}");
+    assert!(line("[+5] Urgent?").contains("38;5;3m"), "{screen:?}");
+    assert!(!line("Usual?").contains("38;5;3m") && !line("Usual?").contains("38;5;1m"), "{screen:?}");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    terminal.press(&["clear; NO_COLOR=1 ask-answer", "Enter"]);
+    terminal.see("? help");
+    let screen = terminal.with_colours();
+    assert!(!screen.contains("38;5;") && !screen.contains("48;5;"), "{screen:?}");
+}
+
+#[test]
+fn wide_joined_and_right_to_left_characters_keep_every_column_in_its_place() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    let texts = [
+        "質問です、これは長い質問です",
+        "👩‍👩‍👧‍👦🏳️‍🌈👍🏽 family and flag?",
+        "שלום עולם, האם למזג?",
+        "مرحبا بالعالم هل ندمج؟",
+        "e\u{301}te\u{301} \u{202e}reversed\u{202c}?",
+        "plain?",
+    ];
+    for (n, text) in texts.iter().enumerate() {
+        let json = serde_json::json!({
+            "workflow_id": format!("w{n}"), "question": text, "options": {"ja": "はい、マージする 👩‍👩‍👧", "no": "לא"}, "context": format!("> {text}\n\n- {text}"),
+            "cwd": format!("/x/計画-{n}"), "asked_by": "レビュー👍🏽", "timestamp": "2026-11-22T10:00:00Z",
+        });
+        std::fs::write(world.path(format!("m/pending/w{n}.json")), json.to_string()).unwrap();
+    }
+    let terminal = Terminal::new(&world);
+    for (columns, rows) in [(40, 20), (80, 24), (150, 50), (300, 80)] {
+        terminal.resize(columns, rows);
+        open(&terminal);
+        for n in 0..texts.len() {
+            let chosen = format!("> w{n}");
+            let screen = terminal.see(&chosen);
+            let at = |line: &str, end: usize| line[..end].width();
+            let widest = screen.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+            assert!(widest <= columns as usize, "{widest} columns on {columns}\n{screen}");
+            // The age stands in one column, and so does the line between list and question.
+            let ages: Vec<_> = screen.lines().filter_map(|line| Some(at(line, line.find("d  ")?))).collect();
+            assert!(ages.len() >= 3 && ages.iter().all(|age| *age == ages[0]), "{ages:?}\n{screen}");
+            if columns >= 110 {
+                let lines: Vec<_> = screen.lines().filter_map(|line| Some(at(line, line.find('│')?))).collect();
+                assert!(lines.len() + 2 >= rows as usize && lines.iter().all(|line| *line == lines[0]), "{lines:?}\n{screen}");
+            }
+            terminal.press(&["Down"]);
+        }
+        terminal.press(&["Enter"]);
+        let screen = terminal.see("esc later");
+        assert!(line_of(&screen, "1 ja  はい、マージする") < line_of(&screen, "2 no  לא"), "{screen}");
+        terminal.press(&["Escape"]);
+        terminal.see("? help");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
+}
