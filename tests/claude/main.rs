@@ -23,5 +23,6 @@ mod plugin_flow;
 mod refused;
 mod scripted_api;
 mod stopping;
+mod tapped;
 mod traps;
 mod until;

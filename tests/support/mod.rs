@@ -9,6 +9,7 @@
 //! | `dice.rs` | choices that a seed repeats |
 //! | `disk/` | the disk that records what it is told, and whether this machine can mount one |
 //! | `files.rs` | names and contents of folders, and programs that a test writes |
+//! | `server.rs` | a server in Python that a test talks to |
 //! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
 //! | `terminal.rs` | a real terminal, by tmux |
 //! | `machine.rs` | another machine, by ssh |
@@ -24,6 +25,7 @@ pub mod json_schema;
 pub mod machine;
 pub mod page;
 pub mod process;
+pub mod server;
 pub mod terminal;
 pub mod tools;
 pub mod watcher;
@@ -37,6 +39,7 @@ pub use page::{Browser, Page, Reply};
 pub use process::{
     LIMIT, Outcome, Running, Signal, bytes_read, end_process, feed, in_parallel, kill, output, processes, signal, sleeps, until,
 };
+pub use server::Server;
 pub use terminal::Terminal;
 pub(crate) use tools::needs;
 pub use tools::{available, strace};

@@ -6,6 +6,7 @@
 //! | `events.rs` | which events are told |
 //! | `moments.rs` | when: grace, presence, quiet hours |
 //! | `crashes.rs` | the teller is killed, doubled, refused |
+//! | `killed_at_each_step.rs` | fifty questions, cards and buttons, and a notifier that is killed in between |
 //! | `webhook.rs` | a request, checked by an independent receiver |
 //! | `desktop.rs` | a real notification daemon |
 //! | `phone.rs` | ntfy: buttons, late replies, forged ones |
@@ -13,16 +14,14 @@
 mod crashes;
 mod desktop;
 mod events;
+mod killed_at_each_step;
 mod moments;
 mod phone;
 mod webhook;
 
-use std::path::Path;
-use std::process::Stdio;
-
 use serde_json::Value;
 
-use crate::support::{Running, World, files, until};
+use crate::support::{Server, World, files};
 
 /// A world with a target `desk` that notes what it is told, one JSON object a line. `more` is configuration.
 fn world_with_desk(agent: &str, more: &str) -> World {
@@ -54,28 +53,7 @@ fn records(world: &World, target: &str) -> Vec<String> {
     world.names(&format!("news/{target}"))
 }
 
-/// A server of this folder at work; it is killed when this is dropped.
-struct Server {
-    _process: Running,
-    port: u16,
-}
-
-impl Server {
-    /// Starts a script of this folder, which writes its port to the file `port` and what it hears to other files of its folder.
-    fn start(world: &World, script: &str, args: &[&str]) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/watch/news").join(script);
-        let folder = world.path("server");
-        std::fs::create_dir_all(&folder).expect("the server's folder");
-        let _ = std::fs::remove_file(folder.join("port"));
-        let mut command = world.any_command("python3");
-        let process = Running::start(command.arg(path).arg(&folder).args(args).stdin(Stdio::null()));
-        let port = until("the server listens", || std::fs::read_to_string(folder.join("port")).ok()?.trim().parse().ok());
-        Self { _process: process, port }
-    }
-}
-
 /// The objects that a server has written to a file, one a line.
 fn lines(world: &World, file: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(world.path("server").join(file)).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    Server::lines(world, file)
 }

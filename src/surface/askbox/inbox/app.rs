@@ -175,6 +175,7 @@ impl<'a> App<'a> {
 
     /// Reads the question that is shown beside the list, if another one is chosen now.
     pub fn settle(&mut self) {
+        self.waiting.settle();
         let chosen = self.waiting.chosen().map(|row| row.workflow.clone());
         let chosen = chosen.filter(|_| matches!(self.place, Place::List));
         if self.preview.as_ref().map(|preview| &preview.workflow) == chosen.as_ref() {
@@ -237,6 +238,7 @@ impl<'a> App<'a> {
 
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Wish {
+        self.waiting.settle();
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }

@@ -35,6 +35,10 @@ pub struct Waiting {
     orders: HashMap<WorkflowId, Order>,
     /// The questions that are to be read, or read again.
     unread: BTreeSet<WorkflowId>,
+    /// How many of them were never read.
+    unknown: usize,
+    /// Whether rows have changed since they were arranged: while thousands are read, that is done once for each picture.
+    is_stale: bool,
     /// The rows that the filter lets through, in their order.
     shown: Vec<Rc<Row>>,
     filter: String,
@@ -55,16 +59,18 @@ impl Waiting {
         let names: BTreeSet<_> = list::workflows(mailbox, Folder::Pending)?.into_iter().collect();
         let gone: Vec<_> = self.orders.keys().filter(|known| !names.contains(*known)).cloned().collect();
         gone.iter().for_each(|workflow| self.remove(workflow));
+        self.unknown = names.len() - self.orders.len();
         self.unread = names;
-        if !gone.is_empty() {
-            self.arrange();
-        }
+        self.is_stale = true;
         Ok(())
     }
 
     /// Something happened to the question of this workflow: it is to be read.
     pub fn changed(&mut self, workflow: WorkflowId) {
-        self.unread.insert(workflow);
+        let is_unknown = !self.orders.contains_key(&workflow);
+        if self.unread.insert(workflow) && is_unknown {
+            self.unknown += 1;
+        }
     }
 
     /// Reads what is to be read, until it is late. Returns whether anything was read.
@@ -74,20 +80,27 @@ impl Waiting {
             for _ in 0..AT_ONCE {
                 let Some(workflow) = self.unread.pop_first() else { break };
                 self.reads += 1;
+                if !self.orders.contains_key(&workflow) {
+                    self.unknown = self.unknown.saturating_sub(1);
+                }
                 match Row::read(mailbox, &workflow) {
                     Some(row) => self.insert(row),
                     None => self.remove(&workflow),
                 }
             }
         }
-        let has_read = self.reads > before;
-        if has_read {
+        self.is_stale |= self.reads > before;
+        self.reads > before
+    }
+
+    /// Puts what was read into its place. To be called before anything is shown or chosen.
+    pub fn settle(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
             self.arrange();
         }
         if self.unread.is_empty() {
             self.holds = Holds::Row;
         }
-        has_read
     }
 
     /// Whether questions are still to be read.
@@ -123,7 +136,7 @@ impl Waiting {
 
     /// How many questions wait, those included that were not read yet.
     pub fn total(&self) -> usize {
-        self.orders.len() + self.unread.iter().filter(|workflow| !self.orders.contains_key(*workflow)).count()
+        self.orders.len() + self.unknown
     }
 
     /// How many of the questions wait for an event, not for a person.
@@ -254,11 +267,18 @@ mod tests {
             std::fs::write(self.mailbox.document(Folder::Pending, &id.parse().unwrap()), json).unwrap();
         }
 
+        fn read(&mut self) -> bool {
+            let has_read = self.waiting.read(&self.mailbox, Instant::now());
+            self.waiting.settle();
+            has_read
+        }
+
         fn read_all(&mut self) {
             self.waiting.list(&self.mailbox).unwrap();
             while self.waiting.is_behind() {
                 self.waiting.read(&self.mailbox, Instant::now() + Duration::from_secs(60));
             }
+            self.waiting.settle();
         }
 
         fn shown(&self) -> Vec<&str> {
@@ -278,8 +298,8 @@ mod tests {
         assert_eq!((place.waiting.reads(), place.shown().len(), place.chosen()), (100, 100, "w00"));
         place.ask("w42", 5);
         place.waiting.changed("w42".parse().unwrap());
-        assert!(place.waiting.read(&place.mailbox, Instant::now()));
-        assert!(!place.waiting.read(&place.mailbox, Instant::now()), "nothing is to be read");
+        assert!(place.read());
+        assert!(!place.read(), "nothing is to be read");
         assert_eq!((place.waiting.reads(), place.shown()[0]), (101, "w42"));
         assert_eq!(place.chosen(), "w00", "what is chosen does not change below a person's hands");
     }
@@ -290,12 +310,12 @@ mod tests {
         (0..40).for_each(|n| place.ask(&format!("w{n:02}"), n));
         place.waiting.list(&place.mailbox).unwrap();
         assert_eq!((place.waiting.total(), place.waiting.shown().len()), (40, 0));
-        place.waiting.read(&place.mailbox, Instant::now());
+        place.read();
         assert_eq!((place.waiting.reads(), place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
-        place.waiting.read(&place.mailbox, Instant::now());
+        place.read();
         assert_eq!(place.chosen(), "w31");
         place.waiting.step(1);
-        place.waiting.read(&place.mailbox, Instant::now());
+        place.read();
         assert_eq!((place.chosen(), place.shown()[0], place.waiting.total()), ("w30", "w39", 40));
         place.waiting.list(&place.mailbox).unwrap();
         place.waiting.choose_end(true);
@@ -320,7 +340,7 @@ mod tests {
         let path = place.mailbox.document(Folder::Pending, &"w2".parse().unwrap());
         crate::disk::remove(&path).unwrap();
         place.waiting.changed("w2".parse().unwrap());
-        place.waiting.read(&place.mailbox, Instant::now());
+        place.read();
         assert_eq!((place.chosen(), place.waiting.marks()), ("w3", 0));
     }
 }

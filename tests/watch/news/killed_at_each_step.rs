@@ -1,0 +1,167 @@
+//! The notifier is killed at each step between a question and its answer by a button, fifty questions at the same time: none is forgotten,
+//! none comes under two cards, none is answered with another one's answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Server;
+use crate::support::tools::needs;
+use crate::support::{Signal, Watcher, World, files, output, signal, until};
+
+const QUESTIONS: usize = 50;
+
+/// A `curl` that kills the watcher that started it: before it tells the server, or behind that, whichever file is there. It lets the
+/// stream of replies alone.
+const CURL: &str = r#"#!/bin/sh
+input=$(cat; echo x)
+input=${input%x}
+case $input in
+  *data-raw*)
+    if rm "$AGENT_DIR/kill-before" 2>/dev/null; then kill -9 $PPID; exit 1; fi
+    printf %s "$input" | "$REAL_CURL" "$@"
+    status=$?
+    if rm "$AGENT_DIR/kill-behind" 2>/dev/null; then kill -9 $PPID; fi
+    exit $status;;
+esac
+printf %s "$input" >"$AGENT_DIR/follow.$$"
+exec "$REAL_CURL" "$@" <"$AGENT_DIR/follow.$$"
+"#;
+
+struct Phone {
+    place: World,
+    world: World,
+    _server: Server,
+}
+
+impl Phone {
+    fn new() -> Self {
+        let place = World::new();
+        let server = Server::start(&place, "ntfy.py", &[]);
+        let mut world = World::stepping("work");
+        let url = format!("http://127.0.0.1:{}", server.port);
+        let target = format!("ntfy = \"{url}/cards\"\nntfy_replies = \"{url}/replies\"\nperson = \"ann\"");
+        world.configure(&format!("[notify]\ngrace = \"0s\"\n[target.phone]\n{target}\n"));
+        world.make_mailbox();
+        let real = world.sh("command -v curl").trim().to_owned();
+        std::fs::create_dir_all(world.path("bin")).expect("a folder");
+        files::write_program(&world.path("bin/curl"), CURL);
+        let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").expect("a path"));
+        let agents = world.agent("").display().to_string();
+        world.set_env(&[("REAL_CURL", &real), ("AGENT_DIR", &agents)]);
+        world.set_path(path);
+        Self { place, world, _server: server }
+    }
+
+    fn ask(&self, n: usize) {
+        let options = [format!("yes-{n}=Yes, {n}"), format!("no-{n}=No, {n}")];
+        self.world.ok("ask-post", &["-w", &format!("w{n}"), &format!("Shall {n} be done?"), "-o", &options[0], "-o", &options[1]]);
+    }
+
+    /// The first card of a question, once it is on the phone.
+    fn card(&self, n: usize) -> Value {
+        let title = format!("w{n} asks");
+        until(&title, || Server::lines(&self.place, "published").into_iter().find(|card| card["title"] == title.as_str()))
+    }
+
+    /// Presses the first button of an even question, the second one of an odd question.
+    fn press(&self, n: usize) {
+        let card = self.card(n);
+        let button = &card["actions"][n % 2];
+        let (url, body) = (button["url"].as_str().expect("a URL"), button["body"].as_str().expect("a body"));
+        assert_eq!(output(self.world.any_command("curl").args(["-sS", "--fail", "--data-raw", body, url])).code(), 0);
+    }
+
+    /// Whether the record of a question says that its card was sent.
+    fn is_noted(&self, n: usize) -> bool {
+        let of_it = format!("w{n}.");
+        let records = super::records(&self.world, "phone").into_iter().filter(|name| name.starts_with(&of_it));
+        let text = |name: String| std::fs::read_to_string(self.world.in_mailbox(format!("news/phone/{name}"))).unwrap_or_default();
+        records.map(text).any(|record| record.contains("\"sent\""))
+    }
+
+    fn wait_for_its_death(&self, watcher: &mut Watcher) {
+        until("the notifier is killed", || watcher.process.has_ended());
+    }
+}
+
+#[test]
+fn a_notifier_that_is_killed_at_each_step_of_fifty_questions_forgets_none_doubles_none_and_answers_none_wrongly() {
+    needs!("python3", "curl");
+    let phone = Phone::new();
+    let mut watcher = phone.world.watch();
+    // The questions are asked five at a time, and answered in another order: while one is on its way, others are at other steps.
+    for first in (0..QUESTIONS).step_by(5) {
+        for n in first..first + 5 {
+            match n % 5 {
+                // The card is about to be sent, and was not.
+                0 => std::fs::write(phone.world.agent("kill-before"), "").expect("a file"),
+                // The card was sent, and that is not written down.
+                1 => std::fs::write(phone.world.agent("kill-behind"), "").expect("a file"),
+                _ => {}
+            }
+            phone.ask(n);
+            match n % 5 {
+                0 | 1 => phone.wait_for_its_death(&mut watcher),
+                // The question was just posted: its card is perhaps wanted, perhaps being sent.
+                2 => signal(watcher.process.pid(), Signal::KILL),
+                // It is written down that the card was sent.
+                3 => {
+                    until("it is noted", || phone.is_noted(n));
+                    signal(watcher.process.pid(), Signal::KILL);
+                }
+                _ => continue,
+            }
+            phone.wait_for_its_death(&mut watcher);
+            watcher = phone.world.watch();
+        }
+        for n in [first + 3, first, first + 4, first + 2, first + 1] {
+            match n % 5 {
+                // The button is pressed while nobody listens.
+                0 => {
+                    phone.card(n);
+                    signal(watcher.process.pid(), Signal::KILL);
+                    phone.wait_for_its_death(&mut watcher);
+                    phone.press(n);
+                    watcher = phone.world.watch();
+                }
+                // The answer counts; how far the replies were heard is perhaps not written down, nor is anybody told.
+                2 => {
+                    phone.press(n);
+                    phone.world.vanishes(&format!("pending/w{n}.json"));
+                    signal(watcher.process.pid(), Signal::KILL);
+                    phone.wait_for_its_death(&mut watcher);
+                    watcher = phone.world.watch();
+                }
+                // The news of the answer were sent, and that is not written down.
+                3 => {
+                    std::fs::write(phone.world.agent("kill-behind"), "").expect("a file");
+                    phone.press(n);
+                    phone.wait_for_its_death(&mut watcher);
+                    watcher = phone.world.watch();
+                }
+                _ => phone.press(n),
+            }
+        }
+    }
+    let mut cards = BTreeMap::<String, BTreeSet<String>>::new();
+    for n in 0..QUESTIONS {
+        let id = format!("w{n}");
+        let answer = phone.world.closed(&id, "delivered", 1).remove(0)["answer"].clone();
+        let pressed = if n % 2 == 0 { format!("yes-{n}") } else { format!("no-{n}") };
+        assert_eq!((answer["value"].as_str(), answer["by"].as_str()), (Some(pressed.as_str()), Some("ann")), "{id}: {answer:#}");
+        assert_eq!(phone.world.rounds("closed", &id).len(), 1, "{id} was asked once and answered once");
+    }
+    until("every card says how its question ended", || {
+        let told = Server::lines(&phone.place, "published");
+        (0..QUESTIONS).all(|n| told.iter().any(|card| card["title"].as_str().is_some_and(|t| t.starts_with(&format!("w{n}: delivered")))))
+    });
+    for card in Server::lines(&phone.place, "published") {
+        let title = card["title"].as_str().unwrap_or_default();
+        let workflow = title.split([' ', ':']).next().unwrap_or_default().to_owned();
+        cards.entry(workflow).or_default().insert(card["sequence_id"].to_string());
+    }
+    assert_eq!(cards.len(), QUESTIONS, "{:?}", cards.keys());
+    assert!(cards.values().all(|ids| ids.len() == 1), "a question has two cards: {cards:#?}");
+    assert_eq!(phone.world.logged("shown "), QUESTIONS, "each agent was told once");
+}
