@@ -145,7 +145,9 @@ impl Attendance<'_, '_> {
             return Ok(Decided::Ask(Shown::First));
         }
         // The hook has used the answer for this very call, and a rule of the agent program asks as well.
-        if permit::allows(&policy, &question, &call) && let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), call.tool, input)? {
+        if permit::allows(&policy, &question, &call)
+            && let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), call.tool, input)?
+        {
             return Ok(Decided::Allow);
         }
         Ok(match permit::permit(self.mailbox, &policy, &self.run.round(), &question, &call)? {
