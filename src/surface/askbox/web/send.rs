@@ -5,10 +5,10 @@ use uuid::Uuid;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::through::Through;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::surface::program;
 
 /// The channel that answers from the page are recorded with.
 pub const CHANNEL: &str = "web";
@@ -35,7 +35,7 @@ pub fn hash_of_shown(question: &Question) -> Result<Uuid> {
 /// # Errors
 /// [`Error::Conflict`] if it does not, or if somebody else was first; [`Error::Invalid`] if the value does not fit.
 pub fn send(mailbox: &Mailbox, round: &RoundId, shown: Uuid, decision: Decision, device: &str) -> Result<Accepted> {
-    let person = Answerer::person(device, CHANNEL, Through::Web)?.in_own_words();
+    let person = program::answerer(device, CHANNEL, Through::Web)?.in_own_words();
     let answer = match decision {
         Decision::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
         Decision::Decline(why) => person.declined(not_blank(why)),
