@@ -10,10 +10,14 @@ pub fn template() -> String {
          # Durations are text such as \"90s\", \"15m\", \"2h\" or \"1h 30m\".\n",
     );
     for section in SECTIONS {
-        out.push_str(&format!(
-            "\n[{}]\n",
-            section.name.replace("runner.*", "runner.claude").replace("target.*", "target.phone").replace("peers.*", "peers.build")
-        ));
+        // A target or a machine that is only named would be one that cannot be reached.
+        let (mark, name) = match section.name {
+            "runner.*" => ("", "runner.claude"),
+            "target.*" => ("#", "target.phone"),
+            "peers.*" => ("#", "peers.build"),
+            name => ("", name),
+        };
+        out.push_str(&format!("\n{mark}[{name}]\n"));
         for (n, key) in section.keys.iter().enumerate() {
             if n > 0 {
                 out.push('\n');

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::claude::live::Live;
 use crate::support::claude::{bash, uuid};
-use crate::support::{ClaudeWorld, Terminal, output};
+use crate::support::{ClaudeWorld, Terminal, output, until};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The plugin in the repository.
@@ -62,7 +62,15 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     terminal.see("❯ 1.");
     terminal.press(&["Down"]);
     terminal.see("❯ 2.");
-    terminal.press(&["Enter"]);
+    // Again only while the very same menu stands there: a busy terminal may lose a key.
+    until("the choice is taken", || {
+        let stands = terminal.screen().contains("Enter to select");
+        if stands {
+            terminal.press(&["Enter"]);
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+        !stands
+    });
     terminal.see("It is handed on.");
     // No other key was pressed: a request for permission would have held the session up.
     let results = world.api.turns().iter().rev().find(|turn| turn.model_text().contains("Do it all.")).expect("a turn").tool_results();

@@ -23,7 +23,10 @@ const OF_ONE_SYSTEM: [&str; 13] = [
 
 fn sources() -> impl Iterator<Item = (String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = files(&root.join("src")).into_iter().chain(files(&root.join("bin")));
+    let all = files(&root.join("src"))
+        .into_iter()
+        .chain(files(&root.join("bin")))
+        .filter(|(path, _)| std::path::Path::new(path).extension().is_some_and(|e| e == "rs"));
     all.map(move |(path, text)| (path.strip_prefix(root).unwrap().display().to_string(), String::from_utf8(text).unwrap()))
 }
 

@@ -51,6 +51,8 @@ const FIELDS: [&str; 37] = [
 ];
 /// The fields of one question of a batch.
 const OF_A_PART: [&str; 8] = ["id", "question", "header", "type", "multiSelect", "options", "free_text", "range"];
+/// The fields of `range`.
+const OF_A_RANGE: [&str; 3] = ["min", "max", "step"];
 /// The fields of an option in a list.
 const OF_AN_OPTION: [&str; 5] = ["label", "key", "value", "description", "preview"];
 
@@ -95,15 +97,16 @@ fn known(name: &str, fields: &[&str], at: &str) -> Result<()> {
     if fields.contains(&name) {
         return Ok(());
     }
+    let path = if at.is_empty() { excerpt(name, 40) } else { format!("{at}.{}", excerpt(name, 40)) };
+    if fields.contains(&"range") && OF_A_RANGE.contains(&name) {
+        return Err(Error::invalid(path, "would bind nobody here", format!("write it into `range`, such as \"range\": {{\"{name}\": 1}}")));
+    }
     match fields.iter().find(|field| spelling::is_misspelt(name, field)) {
-        Some(field) => {
-            let path = if at.is_empty() { excerpt(name, 40) } else { format!("{at}.{}", excerpt(name, 40)) };
-            Err(Error::invalid(
-                path,
-                "is an unknown field",
-                format!("did you mean `{field}`? a field of your own needs a name that is not so close"),
-            ))
-        }
+        Some(field) => Err(Error::invalid(
+            path,
+            "is an unknown field",
+            format!("did you mean `{field}`? a field of your own needs a name that is not so close"),
+        )),
         None => Ok(()),
     }
 }

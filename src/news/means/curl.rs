@@ -29,9 +29,9 @@ pub(super) fn post(url: &str, headers: &[(&str, String)], body: &str) -> Call {
     }
 }
 
-/// What every request has: it follows no redirect, and an answer that is no success is a failure.
+/// What every request has: it follows no redirect, and an answer that is no success is a failure. A redirect is one because none is allowed.
 pub(super) fn options(url: &str, headers: &[(&str, String)]) -> String {
-    let mut input = format!("silent\nshow-error\nfail\nproto = \"=http,https\"\nconnect-timeout = {CONNECT}\n");
+    let mut input = format!("silent\nshow-error\nfail\nlocation\nmax-redirs = 0\nproto = \"=http,https\"\nconnect-timeout = {CONNECT}\n");
     line(&mut input, "url", url);
     for (name, value) in headers {
         line(&mut input, "header", &format!("{name}: {value}"));

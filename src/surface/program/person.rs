@@ -22,7 +22,14 @@ pub fn person(by: Option<&str>, channel: &str) -> Result<Answerer> {
 /// Those of [`person`].
 #[cfg(feature = "relaunch")]
 pub fn answerer(by: impl Into<String>, channel: &str, through: Through) -> Result<Answerer> {
-    let signer = crate::config::load()?.config.answers.signer(&through)?;
+    let signer = match crate::config::load() {
+        Ok(loaded) => loaded.config.answers.signer(&through)?,
+        // A mistake in the file keeps nobody from answering. Where an answer must be signed, this one is refused later, and asked for again.
+        Err(e) => {
+            program::say(&format!("warning: the answer is not signed: {e}\n"));
+            None
+        }
+    };
     Ok(Answerer::person(by, channel, through)?.signing(signer))
 }
 

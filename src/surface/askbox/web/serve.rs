@@ -27,7 +27,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 pub fn run(args: &Web) -> Result<u8> {
     let config = config::load()?.config.web;
     let listen = config.listen(args.listen.as_deref())?;
-    let mailbox = args.common.open_or_create()?.for_a_service();
+    let mailbox = args.common.open()?.for_a_service();
     let devices = Devices::beside_the_configuration(config.session.0)?;
     // A file that cannot be read is an error before anybody is refused because of it.
     let is_first = devices.all()?.is_empty();
