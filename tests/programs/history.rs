@@ -266,11 +266,11 @@ fn a_history_of_large_rounds_is_shown_in_little_memory() {
     let world = World::new();
     world.make_mailbox();
     let answer = json!({"outcome": "answered", "value": "t".repeat(3_000_000), "by": "ann", "channel": "inbox"});
-    for n in 0..40 {
+    for n in 0..20 {
         closed(&world, "large", n, &json!({"answer": answer}));
     }
     strangers(&world, 3_000);
-    let all = 40 * 3_000_000;
+    let all = 20 * 3_000_000;
     for (script, least) in
         [("askbox history", 1_000), ("askbox history --json", all), ("askbox history large", all), ("askbox history --limit 0", all)]
     {
