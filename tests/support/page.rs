@@ -19,9 +19,12 @@ impl World {
         self.serve_page_as(self.command("askbox").args(["web", "--listen", "127.0.0.1:0"]))
     }
 
-    /// Runs a command that serves the page.
+    /// Runs a command that serves the page. The page makes no mailbox, so it gets one.
     #[track_caller]
     pub fn serve_page_as(&self, command: &mut Command) -> Page {
+        if !self.mailbox().exists() {
+            self.make_mailbox();
+        }
         let log = self.path("page.log");
         let said = std::fs::File::create(&log).expect("a log");
         let process = Running::start(command.stdout(Stdio::null()).stderr(said));

@@ -10,6 +10,7 @@ mod check;
 mod in_a_browser;
 mod killed;
 mod many;
+mod no_mailbox;
 mod pictures;
 mod presence;
 mod signing_in;

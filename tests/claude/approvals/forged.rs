@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{ASK, begin, made, told, wait_until_it_asks, world_with};
-use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
+use crate::support::{ClaudeWorld, until};
 
 /// A world in which only signed answers count: `configuration` makes its file from the section that says so.
 fn signing(configuration: impl Fn(&ClaudeWorld, &str) -> String) -> ClaudeWorld {
@@ -38,7 +38,7 @@ fn an_agent_that_writes_its_own_answer_gets_nowhere_and_is_shown() {
         s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
     });
     assert!(made(&world).is_empty() && world.launches().len() == 1, "{}", world.describe("w"));
-    assert!(world.audit("w").contains(&"refused".to_owned()));
+    until("the audit tells it", || world.audit("w").contains(&"refused".to_owned()));
     assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
     assert_eq!(world.document("pending/w.json")["tool_call"], asked["tool_call"], "the very same call waits");
     // The person's own answer allows it, once.
@@ -61,9 +61,8 @@ fn a_run_that_forges_the_answer_to_its_own_question_is_not_started_with_it() {
     assert!(status["why"].as_str().is_some_and(|why| why.contains("it is not signed")), "{status}");
     assert!(told(&world).contains("forged"), "the agent has done it: {}", told(&world));
     assert_eq!((world.launches().len(), world.rounds("closed", "w").len()), (1, 1), "{}", world.describe("w"));
-    assert!(
-        world.audit("w").contains(&"refused".to_owned()) && world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json")
-    );
+    until("the audit tells it", || world.audit("w").contains(&"refused".to_owned()));
+    assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
     // Its user's answer is the one that it gets.
     world.api.on("User chose: no", json!([{"text": "left it"}]));
     world.answer("w", "no");
