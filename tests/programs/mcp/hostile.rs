@@ -61,8 +61,18 @@ fn words_that_control_a_terminal_do_not_leave_a_list() {
 fn where_the_system_refuses_the_first_thread_the_server_says_so_and_does_not_abort() {
     needs!("strace");
     let world = World::new();
-    let before =
-        strace(&["-f", "-qq", "-e", "trace=clone3", "-e", "inject=clone3:error=EAGAIN:when=1", "-e", "signal=none", "-o", "/dev/null"]);
+    let before = strace(&[
+        "-f",
+        "-qq",
+        "-e",
+        "trace=clone,clone3",
+        "-e",
+        "inject=clone,clone3:error=EAGAIN:when=1",
+        "-e",
+        "signal=none",
+        "-o",
+        "/dev/null",
+    ]);
     let out = output(world.wrapped(&before, "askbox").arg("mcp").stdin(std::process::Stdio::null()));
     assert_eq!(out.code(), 1, "{out:?}");
     assert!(out.stderr.contains("error: ") && out.stderr.contains("hint: ") && !out.stderr.contains("panicked"), "{out:?}");
