@@ -115,6 +115,23 @@ def size(table, with_gnu):
             table.note("gnu build: " + ", ".join(f"{n} {gnu(n).stat().st_size / (1 << 20):.2f} MiB" for n in ["ask-post", "ask-answer", "checkpoint", "relaunch"]))
 
 
+def hook(table, rounds):
+    """What Claude Code waits for before a tool call and with each prompt of a user's session, where askbox has nothing to say."""
+    with Mailbox() as m:
+        questions(m, 200, checkpoint=False)
+        session = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+        call = {"hook_event_name": "PreToolUse", "session_id": session, "cwd": "/", "tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
+        prompt = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/", "prompt": "hello"}
+        for name, event in (("call", call), ("prompt", prompt)):
+            (m.folder / name).write_text(dump(event))
+        m.run(musl("askbox"), "hook", input=dump(prompt))
+        through = ["/bin/sh", "-c", 'exec "$0" "$2" < "$1"']
+        silent, calls, prompts = alternate(m, rounds, [*through, c("empty"), "call"], *[[*through, musl("askbox"), name, "hook"] for name in ("call", "prompt")])
+        worst = max(calls.p(99), prompts.p(99)) / 1000
+        table.row("3", "`askbox hook` with nothing to say: p99", f"{worst:.1f} ms", "≤ 20 ms", worst <= 20)
+        table.note(f"before a tool call {calls}; with a prompt, beside 200 questions {prompts}; an empty C process by the same way {silent}")
+
+
 def crowd(table, rounds):
     with Mailbox() as m:
         (m.folder / "c").mkdir()

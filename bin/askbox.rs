@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use askbox::error::Result;
 use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
-use askbox::surface::askbox::{
-    agents, complete, count, demo, doctor, gc, history_view, hook, inbox, init, keygen, machines, notify_test, setup, tree_view,
-};
+use askbox::surface::askbox::teaching::agents;
+use askbox::surface::askbox::views::{count, history_view, tree_view};
+use askbox::surface::askbox::{complete, demo, doctor, gc, hook, inbox, init, keygen, machines, notify, setup};
 use askbox::surface::program;
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::AskAnswer { words } => machines::run(&words),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
-            NotifyCommand::Test(args) => notify_test::run(&args),
+            NotifyCommand::Test(args) => notify::run(&args),
         },
         Command::Hook(args) => hook::run(&args),
         #[cfg(feature = "mcp")]

@@ -39,6 +39,9 @@ fn run(args: Args) -> Result<u8> {
         let (mailbox, workflow) = (open()?, id(workflow)?);
         work(&mailbox, &workflow).map_err(|e| refusals::unless_unknown(&mailbox, &workflow, e))
     };
+    let of_state = |workflow: &str, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
+        of_known(workflow, &|mailbox, workflow| work(mailbox, workflow).map_err(|e| refusals::in_another_state(mailbox, workflow, e)))
+    };
     let command = match (args.id, args.command) {
         (Some(workflow), _) => {
             let run_now = || run_now::run_now(&open()?, &id(&workflow)?, json);
@@ -51,7 +54,7 @@ fn run(args: Args) -> Result<u8> {
         }
     };
     match command {
-        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref()),
+        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref(), json),
         Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| all::show(&mailbox, json)),
         Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, json),
         Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
@@ -78,17 +81,18 @@ fn run(args: Args) -> Result<u8> {
         Command::Wait { id: workflow, timeout } => wait::wait(&open()?, &id(&workflow)?, timeout.as_deref(), json),
         Command::Stop { id: workflow, grace, report, now, tree } => {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
-            of_known(&workflow, &|mailbox, id| stop(mailbox, id, Flags { grace: grace.as_deref(), report, now }, json))
+            of_state(&workflow, &|mailbox, id| stop(mailbox, id, Flags { grace: grace.as_deref(), report, now }, json))
         }
         Command::Retry { id: None, .. } => run_now::retry_all(&open()?, json),
-        Command::Retry { id: Some(workflow), .. } => of_known(&workflow, &|mailbox, id| run_now::retry(mailbox, id, json)),
+        Command::Retry { id: Some(workflow), .. } => of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, id, json)),
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&open()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),
-        Command::Approve { list, .. } => approve::list(&open()?, optional_id(list.flatten())?.as_ref(), json),
+        Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), Some(&id(&workflow)?), json),
+        Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), None, json),
         Command::Go => hold_queue::release(&open()?, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, &id(&workflow)?, json),
-        Command::Drop { id: workflow, why } => of_known(&workflow, &|mailbox, id| {
+        Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {
             let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;
             program::print(&format!("dropped {round}\n")).map(|()| 0)
         }),

@@ -202,7 +202,7 @@ fn io_hint(source: &std::io::Error, path: &Path) -> String {
         K::StorageFull | K::QuotaExceeded => "nothing was changed; free some space on that filesystem and repeat the command".into(),
         K::FileTooLarge => "nothing was changed; raise the limit on the size of a file (ulimit -f) and repeat the command".into(),
         K::PermissionDenied => format!("check the owner and mode with: ls -ld {}", crate::text::shell_quote(&path.display().to_string())),
-        K::ReadOnlyFilesystem => "the filesystem is mounted read-only; choose another mailbox with --mailbox DIR".into(),
+        K::ReadOnlyFilesystem => "the filesystem is mounted read-only; mount it writable, or choose another folder".into(),
         K::NotFound => "check the path, or choose another mailbox with --mailbox DIR".into(),
         _ => "nothing was left half done; repeat the command, and run `askbox doctor` if it fails again".into(),
     }

@@ -1,8 +1,8 @@
 //! A filesystem mailbox through which coding agents ask their user, and a watcher that relaunches them with the answer.
 //!
 //! ```
-//! use askbox::mailbox::answerer::Answerer;
-//! use askbox::mailbox::documents::through::Through;
+//! use askbox::mailbox::who::answerer::Answerer;
+//! use askbox::mailbox::documents::fields::through::Through;
 //! use askbox::mailbox::transitions::{accept, post};
 //! use askbox::mailbox::{AnswerValue, Folder, Mailbox, Question};
 //!

@@ -89,6 +89,13 @@ pub fn human(duration: Duration) -> String {
     }
 }
 
+/// An age as people say it, in its largest unit: `3h ago`; empty where the time is not known.
+#[must_use]
+pub fn ago(at: Option<Time>) -> String {
+    let age = at.map(|at| human(since(at)));
+    age.map(|age| format!("{} ago", age.split(' ').next().unwrap_or_default())).unwrap_or_default()
+}
+
 /// The time since `then`; zero if `then` lies in the future.
 #[must_use]
 pub fn since(then: Time) -> Duration {

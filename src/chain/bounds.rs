@@ -3,7 +3,8 @@
 use crate::config::Chain;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Mailbox, WorkflowLock, awaits, lineage, round, workflows};
+use crate::mailbox::family::{awaits, lineage};
+use crate::mailbox::{Mailbox, WorkflowLock, round, workflows};
 
 /// Refuses a child of `parent` that would lie below the deepest level.
 pub fn depth(mailbox: &Mailbox, limits: &Chain, parent: &WorkflowId) -> Result<()> {

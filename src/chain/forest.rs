@@ -10,9 +10,11 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::awaited::End;
-use crate::mailbox::lineage::{self, Family, Kin};
+use crate::mailbox::family::awaits;
+use crate::mailbox::family::lineage::{self, Family, Kin};
+use crate::mailbox::listing::{list, near_id};
 use crate::mailbox::quarantine::quarantined_round;
-use crate::mailbox::{Folder, Mailbox, awaits, list, near_id, round};
+use crate::mailbox::{Folder, Mailbox, round};
 use crate::run::money::costs;
 use crate::run::view::status::{self, Status};
 
@@ -279,7 +281,7 @@ fn add_up(nodes: &mut [Node]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mailbox::children;
+    use crate::mailbox::family::children;
 
     fn id(name: &str) -> WorkflowId {
         name.parse().unwrap()

@@ -19,7 +19,8 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::awaited::{Await, Ended, Join};
-use crate::mailbox::{Mailbox, WorkflowLock, awaits};
+use crate::mailbox::family::awaits;
+use crate::mailbox::{Mailbox, WorkflowLock};
 use crate::run::task::Task;
 use crate::time;
 

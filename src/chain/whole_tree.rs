@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::lineage::{self, Family};
+use crate::mailbox::family::awaits;
+use crate::mailbox::family::lineage::{self, Family};
 use crate::mailbox::transitions::withdraw;
-use crate::mailbox::{Mailbox, awaits, workflows};
+use crate::mailbox::{Mailbox, workflows};
 use crate::time;
 
 /// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.

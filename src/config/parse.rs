@@ -175,8 +175,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::runners::Runner;
-    use crate::config::upkeep::Keep;
+    use crate::config::sections::runners::Runner;
+    use crate::config::sections::upkeep::Keep;
     use crate::time::Span;
 
     fn read(text: &str) -> Result<Loaded> {

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::answers::Answers;
-use crate::config::approvals::Approvals;
-use crate::config::limits::{Chain, Limits};
-use crate::config::notify::{Notify, Target};
-use crate::config::peers::PeerConfig;
-use crate::config::relaunching::Relaunch;
-use crate::config::runners::{Runner, Runners};
 use crate::config::section::{Key, Section};
-use crate::config::sync::Sync;
-use crate::config::upkeep::{History, Log, Mcp, Metrics};
-use crate::config::web::Web;
+use crate::config::sections::answers::Answers;
+use crate::config::sections::approvals::Approvals;
+use crate::config::sections::limits::{Chain, Limits};
+use crate::config::sections::notify::{Notify, Target};
+use crate::config::sections::peers::PeerConfig;
+use crate::config::sections::relaunching::Relaunch;
+use crate::config::sections::runners::{Runner, Runners};
+use crate::config::sections::sync::Sync;
+use crate::config::sections::upkeep::{History, Log, Mcp, Metrics};
+use crate::config::sections::web::Web;
 use crate::error::Result;
 
 /// Everything that can be configured. Every key is optional.

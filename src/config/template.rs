@@ -49,10 +49,10 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::notify::Target;
     use crate::config::parse::{Loaded, parse};
-    use crate::config::peers::PeerConfig;
-    use crate::config::runners::Runner;
+    use crate::config::sections::notify::Target;
+    use crate::config::sections::peers::PeerConfig;
+    use crate::config::sections::runners::Runner;
     use crate::config::settings::{Config, keys};
 
     fn read(text: &str) -> Loaded {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::config::notify;
-use crate::config::peers;
+use crate::config::sections::notify;
+use crate::config::sections::peers;
+use crate::config::sections::web;
 use crate::config::settings::Config;
-use crate::config::web;
 use crate::error::{Error, Result};
 
 /// The longest wait of a tool's call.

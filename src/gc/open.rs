@@ -6,9 +6,11 @@ use std::path::Path;
 use crate::disk::{self, Lock};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::family::{awaits, lineage};
+use crate::mailbox::listing::list;
 use crate::mailbox::quarantine::quarantined_round;
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, Mailbox, awaits, lineage, list, read_question};
+use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::claim;
 
 /// The workflows that were not over when the gc began.

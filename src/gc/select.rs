@@ -7,9 +7,10 @@ use crate::error::Result;
 use crate::gc::open;
 use crate::gc::pass::{Gc, named};
 use crate::id::{QuestionId, RoundId};
-use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::documents::question::Content;
-use crate::mailbox::{Folder, Question, WorkflowLock, list, read_question};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Question, WorkflowLock, read_question};
 use crate::run::attempt::record::{self, Claimant};
 use crate::time::Time;
 

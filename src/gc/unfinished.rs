@@ -4,7 +4,8 @@ use crate::disk;
 use crate::error::Result;
 use crate::gc::pass::{GONE, Gc};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, list};
+use crate::mailbox::Folder;
+use crate::mailbox::listing::list;
 
 impl Gc<'_> {
     /// Removes the rest of rounds that were renamed, and gives records and checkpoints of workflows their names back: this gc judges

@@ -7,7 +7,7 @@ use crate::disk::{self, Lock, Loose, Patience, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{AttemptId, RoundId, WorkflowId};
 
-/// The empty file in `locks/` which says that every child is among its parent's names: see [`crate::mailbox::lineage`].
+/// The empty file in `locks/` which says that every child is among its parent's names: see [`crate::mailbox::family::lineage`].
 pub(super) const CHILDREN_ARE_NOTED: &str = "children";
 
 /// The largest run record, in bytes.

@@ -29,48 +29,30 @@
 //! | [`layout`] | folders, paths, the workflow's lock |
 //! | [`read_question`] | reads one question document |
 //! | [`round`] | the round of a question, and the rounds of a workflow |
-//! | [`list`] | lists names, and the pending questions |
-//! | [`near_id`] | the workflow that a misspelt id probably means |
-//! | [`past_rounds`], [`known_workflows`] | the rounds that were answered or are over, and all workflows, the newest first |
-//! | [`newest_first`] | how, in bounded memory |
+//! | [`listing`] | what lies in the mailbox, in lists |
 //! | [`quarantine`] | files that cannot be used, what they hold, and the rounds that they belong to |
-//! | [`timers`] | dates as file names |
-//! | `event` | whether the event has come that a question waits for |
+//! | [`due`] | what a question waits for without a person: dates and events |
 //! | [`audit`] | the audit trail |
 //! | [`workflows`] | the records of workflows |
-//! | [`awaits`] | workflows that wait for others |
-//! | [`lineage`], [`children`] | parents and children; the names by which a parent's children are found |
-//! | [`answerer`] | who gives an answer, and through what |
-//! | [`asked_within`] | whether a process or a question belongs to the run that it names |
+//! | [`family`] | parents and children among workflows |
+//! | [`who`] | which processes deal with the mailbox: who answers, who asked within which run, whether a watcher is present |
 //! | [`pause`] | whether the operator holds the queue |
-//! | `presence` | whether a watcher is present |
 
-pub mod answerer;
-pub mod asked_within;
 pub mod audit;
-pub mod awaits;
 pub mod checkpoints;
-pub mod children;
 pub mod documents;
-#[cfg(feature = "relaunch")]
-pub mod event;
-pub mod known_workflows;
+pub mod due;
+pub mod family;
 pub mod layout;
-pub mod lineage;
-pub mod list;
-pub mod near_id;
-pub mod newest_first;
-pub mod past_rounds;
+pub mod listing;
 pub mod pause;
-#[cfg(feature = "relaunch")]
-pub mod presence;
 pub mod quarantine;
 pub mod read_question;
 pub mod round;
-pub mod timers;
 pub mod transitions;
 #[cfg(feature = "relaunch")]
 pub mod trust;
+pub mod who;
 pub mod workflows;
 
 pub use documents::answer::{Answer, AnswerValue, Outcome};

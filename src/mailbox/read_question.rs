@@ -7,7 +7,7 @@ use crate::disk;
 use crate::document::{self, Document, Stored};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::check_question;
+use crate::mailbox::documents::checks::check_question;
 use crate::mailbox::documents::question::{MAX_PENDING, MAX_QUESTION, Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::time::Time;

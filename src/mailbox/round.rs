@@ -9,7 +9,8 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::answer::Answer;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::{list, read_question};
+use crate::mailbox::listing::list;
+use crate::mailbox::read_question;
 use crate::time::{self, Time};
 
 /// How often one workflow may ask the same question without a `question_id`.

@@ -4,8 +4,8 @@ use crate::disk;
 use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::children;
 use crate::mailbox::documents::workflow::Workflow;
+use crate::mailbox::family::children;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 
 /// Reads a workflow's record; `None` if the workflow never ran.

@@ -10,7 +10,7 @@ use crate::disk;
 use crate::document;
 use crate::error::Result;
 use crate::mailbox::Mailbox;
-use crate::news::ledger::FOLDER;
+use crate::news::events::ledger::FOLDER;
 use crate::time::{self, Time};
 
 /// The longest file that is read, in bytes.

@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -28,15 +31,34 @@ pub(super) struct Call {
     pub env: Vec<(&'static str, String)>,
     /// What it can read on standard input.
     pub input: Vec<u8>,
-    /// Whether its standard error is a line that says what went wrong. That of any other program is thrown away, since it has no bound.
-    pub explains: bool,
+    pub errors: Errors,
 }
+
+/// What is read of a program's standard error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Errors {
+    #[default]
+    Nothing,
+    /// All of it: the program says in one line what went wrong.
+    OneLine,
+    /// The last line of a program that may say anything, without a bound.
+    LastLine,
+}
+
+/// How many programs' errors are followed at the same time: a child that a program leaves behind may hold them open for ever.
+const MOST_FOLLOWED: usize = 16;
+/// How long the errors are waited for once the program has ended.
+const ERRORS_WITHIN: Duration = Duration::from_millis(300);
+
+static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs a program. `ended` is called with what went wrong, if anything did.
 pub(super) fn start(call: Call, limit: Duration, ended: impl FnOnce(Result<(), String>) + Send + 'static) -> Result<()> {
     let shown = call.program.to_string_lossy().into_owned();
     let thread = Waiting::start()?;
-    let errors = if call.explains { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
+    let errors = if call.errors == Errors::OneLine { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
+    let follows = call.errors == Errors::LastLine && FOLLOWED.load(Ordering::Relaxed) < MOST_FOLLOWED;
+    let follower = if follows { Some(Waiting::start()?) } else { None };
     let mut child = Command::new(&call.program)
         .args(&call.args)
         .envs(call.env)
@@ -45,16 +67,18 @@ pub(super) fn start(call: Call, limit: Duration, ended: impl FnOnce(Result<(), S
         .stdout(Stdio::null())
         .stderr(match &errors {
             Some(file) => file.try_clone().io("hold the errors of", &shown)?.into(),
+            None if follower.is_some() => Stdio::piped(),
             None => Stdio::null(),
         })
         .process_group(0)
         .spawn()
         .io("run", &shown)?;
-    thread.run(move || ended(wait(&mut child, limit, errors).map_err(|problem| format!("{shown} {problem}"))));
+    let tail = follower.zip(child.stderr.take()).map(|(follower, stderr)| Tail::follow(follower, stderr));
+    thread.run(move || ended(wait(&mut child, limit, errors, tail).map_err(|problem| format!("{shown} {problem}"))));
     Ok(())
 }
 
-fn wait(child: &mut Child, limit: Duration, errors: Option<File>) -> Result<(), String> {
+fn wait(child: &mut Child, limit: Duration, errors: Option<File>, tail: Option<Tail>) -> Result<(), String> {
     let was_killed = !has_ended_within(child, limit);
     if was_killed {
         // The process is not reaped yet, so the group is still its own.
@@ -71,8 +95,54 @@ fn wait(child: &mut Child, limit: Duration, errors: Option<File>) -> Result<(), 
     if let Some(mut errors) = errors {
         let _ = errors.rewind().and_then(|()| errors.take(SAID).read_to_end(&mut said));
     }
+    if let Some(tail) = tail {
+        let said = tail.last_line();
+        return Err(if said.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {said}") });
+    }
     let said = text::excerpt(String::from_utf8_lossy(&said).trim(), 200);
     Err(if said.is_empty() { format!("failed: {status}") } else { format!("failed: {said}") })
+}
+
+/// The end of what a program says. It is read to its end: a program that nobody reads would stop.
+struct Tail {
+    said: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Tail {
+    fn follow(thread: Waiting, mut stderr: ChildStderr) -> Self {
+        FOLLOWED.fetch_add(1, Ordering::Relaxed);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (ends, ended) = mpsc::channel();
+        let kept = Arc::clone(&said);
+        thread.run(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                match stderr.read(&mut bytes) {
+                    Ok(0) => break,
+                    Ok(n) => keep_the_end(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), &bytes[..n]),
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(_) => break,
+                }
+            }
+            FOLLOWED.fetch_sub(1, Ordering::Relaxed);
+            drop(ends);
+        });
+        Self { said, ended }
+    }
+
+    fn last_line(&self) -> String {
+        let _ = self.ended.recv_timeout(ERRORS_WITHIN);
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = String::from_utf8_lossy(&said);
+        said.lines().rev().find(|line| !line.trim().is_empty()).map_or_else(String::new, |line| text::excerpt(line.trim(), 200))
+    }
+}
+
+fn keep_the_end(said: &mut Vec<u8>, more: &[u8]) {
+    said.extend_from_slice(more);
+    let most = usize::try_from(SAID).unwrap_or(usize::MAX);
+    said.drain(..said.len().saturating_sub(most));
 }
 
 /// A file without a name.

@@ -9,18 +9,21 @@ use crate::config::{Config, Notify, Target, targets};
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, list, presence};
+use crate::mailbox::listing::list;
+use crate::mailbox::who::presence;
+use crate::mailbox::{Folder, Mailbox};
 use crate::news::arrivals::{self, Kind};
+use crate::news::buttons::listener::{self, Listener};
+use crate::news::buttons::replies::{self, Cursor, Heard, Reply, ReplyKey};
 use crate::news::desk::Desk;
-use crate::news::facts;
-use crate::news::ledger::{FOLDER, Ledger};
-use crate::news::listener::{self, Listener};
+use crate::news::events::facts;
+use crate::news::events::ledger::{FOLDER, Ledger};
+use crate::news::events::record::State;
+use crate::news::events::wanted;
 use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{self, Place};
-use crate::news::record::State;
-use crate::news::replies::{self, Cursor, Heard, Reply, ReplyKey};
-use crate::news::{call, means, wanted};
+use crate::news::{call, means};
 use crate::{disk, log, thread, time};
 
 /// How many programs tell one target at the same time.
@@ -41,7 +44,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 pub struct Courier {
     thread: Option<(Sender<Note>, JoinHandle<()>)>,
     /// What to start with, as long as the system has no thread for it.
-    waiting: Option<(Mailbox, Notify, BTreeMap<String, Target>)>,
+    waiting: Option<(Mailbox, Notify, BTreeMap<String, Target>, bool)>,
     retry_at: Option<Instant>,
 }
 
@@ -50,18 +53,19 @@ impl Courier {
     #[must_use]
     pub fn new(mailbox: &Mailbox, config: &Config) -> Self {
         let targets = targets(&config.notify, &config.target);
-        let waiting = (!targets.is_empty()).then(|| (mailbox.clone(), config.notify.clone(), targets));
+        let takes_replies = config.answers.takes_replies();
+        let waiting = (!targets.is_empty()).then(|| (mailbox.clone(), config.notify.clone(), targets, takes_replies));
         Self { thread: None, waiting, retry_at: None }
     }
 
     /// Starts the thread, if there is anybody to tell. Where the system has no thread to spare, it is tried again later.
     pub fn keep_at_work(&mut self) {
-        let Some((mailbox, notify, targets)) = &self.waiting else { return };
+        let Some((mailbox, notify, targets, takes_replies)) = &self.waiting else { return };
         if self.retry_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
         let (sender, notes) = mpsc::channel();
-        let office = Office::new(mailbox.clone(), notify.clone(), targets.clone(), sender.clone());
+        let office = Office::new(mailbox.clone(), notify.clone(), targets.clone(), *takes_replies, sender.clone());
         match thread::start(move || office.run(&notes)) {
             Ok(thread) => (self.thread, self.waiting, self.retry_at) = (Some((sender, thread)), None, None),
             Err(e) => {
@@ -107,6 +111,8 @@ struct Office {
     mailbox: Mailbox,
     notify: Notify,
     targets: BTreeMap<String, Target>,
+    /// Whether replies to messages count.
+    takes_replies: bool,
     sender: Sender<Note>,
     desks: BTreeMap<String, Desk>,
     key: Option<ReplyKey>,
@@ -117,9 +123,9 @@ struct Office {
 }
 
 impl Office {
-    fn new(mailbox: Mailbox, notify: Notify, targets: BTreeMap<String, Target>, sender: Sender<Note>) -> Self {
+    fn new(mailbox: Mailbox, notify: Notify, targets: BTreeMap<String, Target>, takes_replies: bool, sender: Sender<Note>) -> Self {
         let (desks, dates) = (BTreeMap::new(), HashMap::new());
-        Self { mailbox, notify, targets, sender, desks, key: None, dates, lock: None }
+        Self { mailbox, notify, targets, takes_replies, sender, desks, key: None, dates, lock: None }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -191,13 +197,19 @@ impl Office {
     /// Reads what an earlier watcher has told.
     fn open(&mut self) -> Result<()> {
         disk::create_folder(&self.mailbox.root().join(FOLDER))?;
-        if self.targets.values().any(|target| !target.ntfy_replies.is_empty()) {
+        if self.takes_replies && self.targets.values().any(|target| !target.ntfy_replies.is_empty()) {
             self.key = Some(ReplyKey::of(&self.mailbox)?);
         }
         for (name, target) in &self.targets {
             let ledger = Ledger::open(&self.mailbox, name)?;
+            let mut target = target.clone();
+            let has_no_buttons = !self.takes_replies && !target.ntfy_replies.is_empty();
+            if has_no_buttons {
+                target.ntfy_replies.clear();
+            }
             let desk = Desk {
-                target: target.clone(),
+                target,
+                has_no_buttons,
                 ledger,
                 busy: HashSet::new(),
                 programs: 0,

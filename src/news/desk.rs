@@ -9,15 +9,17 @@ use uuid::Uuid;
 use crate::config::{Event, Notify, Target};
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::{Folder, Mailbox, list, timers};
-use crate::news::facts::{self, Facts};
-use crate::news::ledger::Ledger;
-use crate::news::listener::Listener;
+use crate::mailbox::due::timers;
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox};
+use crate::news::buttons::listener::Listener;
+use crate::news::buttons::replies::ReplyKey;
+use crate::news::events::facts::{self, Facts};
+use crate::news::events::ledger::Ledger;
+use crate::news::events::record::{Entry, State};
 use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{Parcel, Place};
-use crate::news::record::{Entry, State};
-use crate::news::replies::ReplyKey;
 use crate::news::{call, means};
 
 /// One target at work.
@@ -28,6 +30,8 @@ pub(super) struct Desk {
     pub busy: HashSet<Place>,
     pub programs: usize,
     pub listener: Listener,
+    /// It would have buttons that answer, if replies to messages counted.
+    pub has_no_buttons: bool,
     /// When a person was told that a button of a question changed nothing.
     pub told_late: HashMap<RoundId, Instant>,
     /// How long its topic for replies is followed.
@@ -95,7 +99,11 @@ impl Desk {
         let Some(facts) = found.iter().find(is_still_so) else { return Ok(None) };
         let Some(record) = self.ledger.get(round) else { return Ok(None) };
         let Some(entry) = record.events.iter().find(|e| (e.event, e.count) == (*event, *count)) else { return Ok(None) };
-        let message = Message::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
+        let mut message = Message::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
+        if self.has_no_buttons && event.asks() {
+            let page = if message.open.is_some() { "on the page, or " } else { "" };
+            message.text = format!("{}\nTo answer: {page}ask-answer {}", message.text, round.workflow);
+        }
         let replies = match key.filter(|_| !self.target.ntfy_replies.is_empty()) {
             Some(key) => key.replies(name, round, &facts.question, &message.buttons)?,
             None => Vec::new(),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::config::Event;
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::question::Kind;
-use crate::news::facts::Facts;
+use crate::news::events::facts::Facts;
 use crate::text;
 use crate::time::{self, Time};
 
@@ -89,14 +89,18 @@ impl Message {
         let cost = about.cost_usd.filter(|usd| *usd > 0.0).map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
         let attempt = about.attempt.unwrap_or_default();
         let (title, urgency) = match event {
-            Event::Asked => (format!("{workflow} asks"), Urgency::Normal),
-            Event::Approval => (format!("{workflow} asks for a permission"), Urgency::Normal),
+            Event::Asked => {
+                (if why.is_empty() { format!("{workflow} asks") } else { format!("{workflow} asks again{why}") }, Urgency::Normal)
+            }
+            Event::Approval => {
+                (format!("{workflow} asks for a permission{}{why}", if why.is_empty() { "" } else { " again" }), Urgency::Normal)
+            }
             Event::Reminder => (format!("{workflow} still waits"), Urgency::Normal),
             Event::Expiring => {
                 let left = about.expires_at.and_then(|at| (at - time::now()).to_std().ok()).unwrap_or_default();
                 (format!("{workflow} expires in {}", time::human(left)), Urgency::High)
             }
-            Event::Overdue => (format!("{workflow} is overdue"), Urgency::High),
+            Event::Overdue => (format!("{workflow} is overdue{why}"), Urgency::High),
             Event::Answered => {
                 let by = about.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
                 let through = about.through.as_ref().map(|through| format!(" through {through}")).unwrap_or_default();
@@ -180,7 +184,7 @@ impl About {
             by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
             through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
             attempt: run.map(|run| run.attempt),
-            why: run.and_then(|run| run.why.as_deref()).map(|why| text::excerpt(why, LONGEST_WHY)),
+            why: run.and_then(|run| run.why.clone()).or_else(|| facts.why_it_waits(event)).map(|why| text::excerpt(&why, LONGEST_WHY)),
             cost_usd: run.and_then(|run| run.cost_usd),
         }
     }

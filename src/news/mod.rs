@@ -1,6 +1,6 @@
 //! News: people hear of what happens to questions, at the desk or on the phone, without looking.
 //!
-//! One thread of the watcher tells all targets. What is to be told comes from the folders of the mailbox alone (`facts`): a message to
+//! One thread of the watcher tells all targets. What is to be told comes from the folders of the mailbox alone (`events`): a message to
 //! the thread only says where to look. Of each round and target there is one record on disk, in which each event goes from `wanted` over
 //! `sending` to `sent`, or is dropped. So a restart forgets nothing; and what a crash leaves at `sending` is told again with the same id,
 //! by which the target replaces it or knows it.
@@ -17,14 +17,12 @@
 //! | [`courier`] | the thread: look, tell, hear |
 //! | `note` | what that thread is told |
 //! | `desk` | one target at work |
-//! | `facts` | what the mailbox says about a round |
-//! | `wanted` | which events follow from that |
-//! | `record`, `ledger` | how far each event has come, on disk |
+//! | `events` | which events there are to tell, and how far each has come |
 //! | `post` | which events are told now, and which together |
 //! | `message` | an event in words and as JSON |
 //! | `means` | how each kind of target is told |
 //! | `call` | one run of a program, within a time limit |
-//! | `replies`, `listener` | answers by buttons: what makes them count, and the stream that they come through |
+//! | `buttons` | answers by buttons in a notification |
 //! | [`arrivals`] | when a target was last told, and when that last failed |
 //! | [`trial`] | `askbox notify test`: one message now |
 //!
@@ -33,20 +31,19 @@
 //! power cut, a target may be told an event twice, with the same id.
 
 pub mod arrivals;
+mod buttons;
 mod call;
 pub mod courier;
 mod desk;
-mod facts;
-mod ledger;
-mod listener;
+mod events;
 mod means;
 mod message;
 mod note;
 mod post;
-mod record;
-mod replies;
 pub mod trial;
-mod wanted;
+
+#[cfg(feature = "fuzzing")]
+pub use buttons::fuzzed;
 
 use std::path::Path;
 

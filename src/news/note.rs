@@ -1,9 +1,9 @@
 //! What the thread that tells people is told itself.
 
 use crate::id::WorkflowId;
-use crate::news::listener::Ticket;
+use crate::news::buttons::listener::Ticket;
+use crate::news::buttons::replies::Heard;
 use crate::news::post::Place;
-use crate::news::replies::Heard;
 
 /// What the thread is told.
 pub(super) enum Note {

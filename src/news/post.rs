@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use crate::config::{Event, Notify};
 use crate::id::RoundId;
-use crate::news::ledger::Ledger;
+use crate::news::events::ledger::Ledger;
 use crate::time::Time;
 
 /// More events than this at once are told as one.

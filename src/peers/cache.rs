@@ -91,8 +91,13 @@ pub(super) fn all(folder: &Path) -> Vec<Cached> {
     read.collect()
 }
 
+/// Forgets a machine. What cannot be removed is shown once more.
+pub(super) fn forget(folder: &Path, host: &HostName) {
+    let _ = disk::remove(&folder.join(format!("{host}.json")));
+}
+
 /// Keeps what is known of a machine. What does not fit is counted.
-pub(super) fn keep(folder: &Path, peer: &str, view: &HostView, unreached: Option<Unreached>) -> Result<()> {
+pub(super) fn keep(folder: &Path, view: &HostView, unreached: Option<Unreached>) -> Result<()> {
     let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0, view.left_out);
     for question in &view.questions {
         let mut entry = Entry { workflow_id: question.workflow.clone(), question_id: None, document: None, error: None };
@@ -112,7 +117,7 @@ pub(super) fn keep(folder: &Path, peer: &str, view: &HostView, unreached: Option
         questions.push(entry);
     }
     let cached = Cached {
-        peer: peer.to_owned(),
+        peer: view.peer.clone(),
         host: view.host.clone(),
         as_of: view.as_of,
         unreached,

@@ -1,6 +1,5 @@
 //! All peers: one thread for each keeps its connection, and what they report is looked at without waiting for any of them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,15 +10,15 @@ use crate::address::HostName;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
+use crate::mailbox::documents::offer::Offer;
 use crate::peers::cache;
 use crate::peers::known::{Fate, HostView, Known};
-use crate::peers::offers::{Offers, Progress};
+use crate::peers::offers::Progress;
 use crate::peers::peer::{Change, Peer, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
 use crate::peers::ssh;
+use crate::peers::state::{State, Way, WayView};
 use crate::thread;
-use crate::time;
 
 /// The pauses between two attempts to reach a peer: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -57,16 +56,6 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-#[derive(Debug, Default)]
-struct State {
-    hosts: BTreeMap<HostName, Known>,
-    offers: Offers,
-    /// The threads at work.
-    at_work: usize,
-    /// Counts the changes.
-    revision: u64,
-}
-
 impl Peers {
     /// The peers of the configuration: see [`open`](Self::open).
     ///
@@ -76,10 +65,11 @@ impl Peers {
         let is_wanted = config.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
         // Without the folder, what was known last is not shown, and each command connects anew.
         let folder = is_wanted.then(|| cache::folder().ok()).flatten();
-        #[cfg_attr(not(feature = "sync"), allow(unused_mut, reason = "there is nothing else to add"))]
         let mut peers = ssh::configured(&config.peers, folder.as_deref());
         #[cfg(feature = "sync")]
         peers.extend(crate::peers::database::configured(config));
+        #[cfg(not(feature = "sync"))]
+        peers.extend(crate::peers::without_database::configured(config));
         Self::open(peers, folder, wake)
     }
 
@@ -92,9 +82,7 @@ impl Peers {
         let (stop, stops) = Stop::new()?;
         let mut state = State::default();
         for (n, peer) in peers.iter().enumerate() {
-            for host in peer.hosts() {
-                state.hosts.entry(host).or_insert_with(|| Known::new(n));
-            }
+            state.begin(n, peer.hosts());
         }
         folder.iter().for_each(|folder| recall(&peers, folder, &mut state));
         let shared = Arc::new(Shared { peers, folder, state: Mutex::new(state), changed: Condvar::new(), wake: Box::new(wake) });
@@ -122,7 +110,16 @@ impl Peers {
     /// Every machine, by name, with what is known of it now.
     #[must_use]
     pub fn view(&self) -> Vec<HostView> {
-        self.shared.lock().hosts.iter().map(|(host, known)| known.view(host)).collect()
+        let state = self.shared.lock();
+        state.hosts.iter().map(|(host, known)| known.view(host, self.shared.peers[known.peer].name())).collect()
+    }
+
+    /// The peers that tell their machines themselves, by name, and how each is reached.
+    #[must_use]
+    pub fn ways(&self) -> Vec<WayView> {
+        let state = self.shared.lock();
+        let view = |(n, way): (&usize, &Way)| WayView { name: self.shared.peers[*n].name().to_owned(), way: way.clone() };
+        state.ways.iter().map(view).collect()
     }
 
     /// Counts the changes: what was seen at one number is the same as long as the number is.
@@ -137,6 +134,12 @@ impl Peers {
         self.shared.lock().hosts.get(host)?.question(workflow)
     }
 
+    /// The question of a workflow that was known to wait until the machine's last list, which lacks it.
+    #[must_use]
+    pub fn earlier(&self, host: &HostName, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.shared.lock().hosts.get(host)?.earlier(workflow)
+    }
+
     /// What became of a question that waited on a machine, if its end was heard.
     #[must_use]
     pub fn fate(&self, host: &HostName, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
@@ -146,14 +149,23 @@ impl Peers {
     /// Waits until every machine was either heard or found unreachable, at most for `limit`. One that was tried in vain a moment ago is hardly
     /// waited for.
     pub fn settle(&self, limit: Duration) {
-        self.wait_until(SECOND_CHANCE.min(limit), |state| state.hosts.values().all(Known::is_settled).then_some(()));
+        self.wait_until(SECOND_CHANCE.min(limit), |state| state.is_settled(Known::is_settled).then_some(()));
         let is_settled = |known: &Known| known.before.is_some() || known.is_settled();
-        self.wait_until(limit.saturating_sub(SECOND_CHANCE), |state| state.hosts.values().all(is_settled).then_some(()));
+        self.wait_until(limit.saturating_sub(SECOND_CHANCE), |state| state.is_settled(is_settled).then_some(()));
+    }
+
+    /// Waits until this process has reached each machine or tried it in vain, at most for `limit`.
+    pub fn settle_all(&self, limit: Duration) {
+        self.wait_until(limit, |state| state.is_settled(Known::is_settled).then_some(()));
     }
 
     /// Waits until this machine was either heard or found unreachable, at most for `limit`.
     pub fn settle_with(&self, host: &HostName, limit: Duration) {
-        self.wait_until(limit, |state| state.hosts.get(host).is_none_or(Known::is_settled).then_some(()));
+        let is_settled = |state: &State| match state.hosts.get(host) {
+            Some(known) => known.is_settled(),
+            None => state.is_settled(|_| true),
+        };
+        self.wait_until(limit, |state| is_settled(state).then_some(()));
     }
 
     /// Offers an answer to a machine, in a thread of its own. [`progress`](Self::progress) says what became of it.
@@ -168,7 +180,7 @@ impl Peers {
         let started = thread::start(move || {
             let progress = Progress::of(shared.peers[peer].offer(&host, &offer, OFFERED_WITHIN));
             shared.change(|state| {
-                take_away(state, &host, &offer, &progress);
+                state.take_away(&host, &offer, &progress);
                 state.offers.set(id, progress);
             });
         });
@@ -179,6 +191,13 @@ impl Peers {
     #[must_use]
     pub fn progress(&self, offer: Uuid) -> Option<Progress> {
         self.shared.lock().offers.get(offer)
+    }
+
+    /// [`progress`](Self::progress), once the offer was sent or was not, or after `limit`.
+    #[must_use]
+    pub fn sent(&self, offer: Uuid, limit: Duration) -> Progress {
+        let sent = |state: &State| state.offers.get(offer).filter(|progress| *progress != Progress::UnderWay);
+        self.wait_until(limit, sent).unwrap_or(Progress::UnderWay)
     }
 
     /// [`progress`](Self::progress), once it changes no more, or after `limit`.
@@ -258,7 +277,8 @@ fn keep_connected(shared: &Shared, n: usize, stop: &Stop) {
         let begun = Instant::now();
         let report = |change: Change| {
             let is_listed = matches!(change, Change::Listed { .. });
-            shared.change(|state| take(state, n, change));
+            let left = shared.change(|state| state.take(n, change));
+            shared.folder.iter().for_each(|folder| left.iter().for_each(|host| cache::forget(folder, host)));
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             if is_listed || kept.is_none_or(|at| at.elapsed() >= CACHE_EVERY) {
                 *kept = Some(Instant::now());
@@ -275,10 +295,7 @@ fn keep_connected(shared: &Shared, n: usize, stop: &Stop) {
         if stop.is_set() {
             break;
         }
-        shared.change(|state| {
-            let of_peer = state.hosts.values_mut().filter(|known| known.peer == n);
-            of_peer.for_each(|known| known.unreachable(problem.clone(), time::now()));
-        });
+        shared.change(|state| state.unreachable(n, &problem));
         keep(shared, n);
         // Not all machines at once after a cut, nor all surfaces of one machine.
         let share = f64::from(u32::from_be_bytes(*Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 4]))) / f64::from(u32::MAX);
@@ -295,55 +312,15 @@ fn keep(shared: &Shared, n: usize) {
     let Some(folder) = &shared.folder else { return };
     let views: Vec<_> = {
         let state = shared.lock();
-        state.hosts.iter().filter(|(_, known)| known.peer == n).map(|(host, known)| (known.view(host), known.unreached(host))).collect()
+        state
+            .hosts
+            .iter()
+            .filter(|(_, known)| known.peer == n)
+            .map(|(host, known)| (known.view(host, shared.peers[n].name()), known.unreached(host)))
+            .collect()
     };
     for (view, unreached) in views {
-        let _ = cache::keep(folder, shared.peers[n].name(), &view, unreached);
-    }
-}
-
-/// Takes what a peer reports into the state. What it reports about another peer's machine is left out.
-fn take(state: &mut State, n: usize, change: Change) {
-    match change {
-        Change::Begins { host, version } => of(state, n, host, |known| known.begin(&version)),
-        Change::Listed { host } => of(state, n, host, Known::listed),
-        Change::Heard { host, at } => of(state, n, host, |known| known.as_of = Some(at)),
-        Change::Question(question) => of(state, n, question.host.clone(), |known| known.add(*question)),
-        Change::Gone { host, workflow, question, fate, offer } => {
-            // The machine says in its list what the reply to the offer would have said.
-            let is_open = |id: &Uuid| matches!(state.offers.get(*id), Some(Progress::Unconfirmed(_) | Progress::UnderWay));
-            if let Some(offer_id) = offer.filter(is_open) {
-                let verdict = Verdict { offer_id, decided: Decided::Accepted, said: "answered".into(), hint: None, warning: None };
-                state.offers.set(offer_id, Progress::Decided(verdict));
-            }
-            of(state, n, host, |known| known.gone(&workflow, question, Fate { said: fate, offer }));
-        }
-        Change::Away { host, since, problem } => {
-            if let Some(known) = state.hosts.get_mut(&host).filter(|known| known.peer == n) {
-                known.unreachable(problem, since);
-            }
-        }
-        Change::Decided(verdict) => state.offers.set(verdict.offer_id, Progress::Decided(verdict)),
-    }
-}
-
-fn of(state: &mut State, n: usize, host: HostName, apply: impl FnOnce(&mut Known)) {
-    let known = state.hosts.entry(host).or_insert_with(|| Known::new(n));
-    if known.peer == n {
-        known.as_of = Some(time::now());
-        apply(known);
-    }
-}
-
-/// A question that its machine has decided about waits here no longer, even before the machine says so in its list.
-fn take_away(state: &mut State, host: &HostName, offer: &Offer, progress: &Progress) {
-    let Progress::Decided(verdict) = progress else { return };
-    if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed)
-        && let Some(known) = state.hosts.get_mut(host)
-    {
-        let is_ours = verdict.decided == Decided::Accepted;
-        let fate = Fate { said: verdict.said.clone().into(), offer: is_ours.then_some(offer.offer_id) };
-        known.gone(&offer.workflow_id, Some(offer.question_id), fate);
+        let _ = cache::keep(folder, &view, unreached);
     }
 }
 

@@ -121,10 +121,11 @@ impl DatabasePeer {
         })
     }
 
-    fn connect(&self, database: &Database) -> Result<Client, Error> {
+    /// A connection, and the version of the database.
+    fn connect(&self, database: &Database) -> Result<(Client, String), Error> {
         let mut client = database.connect()?;
-        migrate::check(database, &mut client)?;
-        Ok(client)
+        let version = migrate::check(database, &mut client)?;
+        Ok((client, version))
     }
 
     fn send(&self, host: &HostName, offer: &Offer, may_have_arrived: &mut bool) -> Result<Option<Verdict>, Refused> {
@@ -134,7 +135,7 @@ impl DatabasePeer {
         let mut kept = lock(&self.offering);
         let mut client = match kept.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
-            None => self.connect(&database).map_err(refused)?,
+            None => self.connect(&database).map_err(refused)?.0,
         };
         let id = offer.offer_id.to_string();
         // Before it is sent: its verdict may be there before this thread goes on.
@@ -164,12 +165,13 @@ impl DatabasePeer {
 
     fn look_until(&self, report: &dyn Fn(Change), stop: &Stop) -> Result<(), Error> {
         let database = self.database()?;
-        let mut client = self.connect(&database)?;
+        let (mut client, version) = self.connect(&database)?;
         let failed = |e: &postgres::Error| database.failed("tells nothing", e);
         client.batch_execute(&format!("LISTEN {CHANNEL}")).map_err(|e| failed(&e))?;
         let mut seen = Seen::default();
         while !stop.is_set() {
-            seen.look(&mut client, self.own.as_deref(), report).map_err(|e| failed(&e))?;
+            let hosts = seen.look(&mut client, self.own.as_deref(), report).map_err(|e| failed(&e))?;
+            report(Change::Complete { hosts, version: format!("schema {version}") });
             self.verdicts(&mut client, report).map_err(|e| failed(&e))?;
             let next = Instant::now() + ROUND;
             while !stop.is_set() && Instant::now() < next {
@@ -229,7 +231,8 @@ struct Host {
 }
 
 impl Seen {
-    fn look(&mut self, client: &mut Client, own: Option<&str>, report: &dyn Fn(Change)) -> Result<(), postgres::Error> {
+    /// Reports what has changed; returns all hosts.
+    fn look(&mut self, client: &mut Client, own: Option<&str>, report: &dyn Fn(Change)) -> Result<Vec<HostName>, postgres::Error> {
         // One snapshot, so that a question that moves meanwhile is seen once.
         let mut look = client.build_transaction().read_only(true).isolation_level(postgres::IsolationLevel::RepeatableRead).start()?;
         let ages = "SELECT host::text, program, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint FROM askbox.host";
@@ -302,7 +305,9 @@ impl Seen {
                 }
             }
         }
-        look.commit()
+        look.commit()?;
+        self.hosts.retain(|host, _| hosts.contains(host));
+        Ok(hosts)
     }
 }
 

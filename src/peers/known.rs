@@ -44,6 +44,8 @@ pub enum Reach {
 pub struct HostView {
     /// The machine.
     pub host: HostName,
+    /// The peer that leads to it, as the configuration names it.
+    pub peer: String,
     /// How it is reached.
     pub reach: Reach,
     /// When it was last heard, by this machine's clock: the age of the questions.
@@ -54,6 +56,8 @@ pub struct HostView {
     pub questions: Vec<Arc<RemoteQuestion>>,
     /// How many more it has than are kept here.
     pub left_out: usize,
+    /// Whether an offer waits for it while it is away.
+    pub is_waited_for: bool,
 }
 
 impl HostView {
@@ -61,6 +65,12 @@ impl HostView {
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.reach != Reach::Reachable
+    }
+
+    /// Whether an answer can be offered now: the machine is reached, or something between here and there keeps the offer for it.
+    #[must_use]
+    pub fn takes_offers(&self) -> bool {
+        !self.is_stale() || self.is_waited_for
     }
 }
 
@@ -97,6 +107,9 @@ pub(super) struct Known {
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
     bytes: usize,
     left_out: usize,
+    is_waited_for: bool,
+    /// What was known to wait before the last list, which lacks it.
+    earlier: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
     /// The list that is being reported: it replaces the other when it is complete.
     coming: Option<Box<Coming>>,
     fates: VecDeque<(WorkflowId, QuestionId, Fate)>,
@@ -120,6 +133,8 @@ impl Known {
             questions: BTreeMap::new(),
             bytes: 0,
             left_out: 0,
+            is_waited_for: false,
+            earlier: BTreeMap::new(),
             coming: None,
             fates: VecDeque::new(),
         }
@@ -148,7 +163,9 @@ impl Known {
 
     pub(super) fn listed(&mut self) {
         if let Some(coming) = self.coming.take() {
-            (self.questions, self.bytes, self.left_out) = (coming.questions, coming.bytes, coming.left_out);
+            self.earlier = std::mem::replace(&mut self.questions, coming.questions);
+            (self.bytes, self.left_out) = (coming.bytes, coming.left_out);
+            self.earlier.retain(|workflow, _| !self.questions.contains_key(workflow));
         }
         self.reach = Reach::Reachable;
         self.before = None;
@@ -192,9 +209,15 @@ impl Known {
     }
 
     pub(super) fn unreachable(&mut self, problem: Problem, now: Time) {
-        (self.coming, self.before) = (None, None);
+        (self.coming, self.before, self.is_waited_for) = (None, None, false);
         let since = if let Reach::Unreachable { since, .. } = &self.reach { *since } else { now };
         self.reach = Reach::Unreachable { since, problem };
+    }
+
+    /// The machine is away, and the way to it keeps what is sent.
+    pub(super) fn away(&mut self, problem: Problem, since: Time) {
+        self.unreachable(problem, since);
+        self.is_waited_for = true;
     }
 
     /// Whether this process has reached it, or tried in vain.
@@ -219,18 +242,24 @@ impl Known {
         self.questions.get(workflow).cloned()
     }
 
+    pub(super) fn earlier(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.earlier.get(workflow).cloned()
+    }
+
     pub(super) fn fate(&self, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
         self.fates.iter().find(|(w, q, _)| w == workflow && *q == round).map(|(_, _, fate)| fate.clone())
     }
 
-    pub(super) fn view(&self, host: &HostName) -> HostView {
+    pub(super) fn view(&self, host: &HostName, peer: &str) -> HostView {
         HostView {
             host: host.clone(),
+            peer: peer.to_owned(),
             reach: self.reach.clone(),
             as_of: self.as_of,
             version: self.version.clone(),
             questions: self.questions.values().cloned().collect(),
             left_out: self.left_out,
+            is_waited_for: self.is_waited_for,
         }
     }
 }
@@ -258,6 +287,7 @@ mod tests {
         known.add(question("b", 1));
         known.listed();
         assert!(known.question(&"a".parse().unwrap()).is_none() && known.question(&"b".parse().unwrap()).is_some());
+        assert!(known.earlier(&"a".parse().unwrap()).is_some() && known.earlier(&"b".parse().unwrap()).is_none());
     }
 
     #[test]
@@ -272,7 +302,7 @@ mod tests {
             known.add(question(&format!("w{n}"), 1));
         }
         known.listed();
-        let view = known.view(&"build".parse().unwrap());
+        let view = known.view(&"build".parse().unwrap(), "build");
         assert_eq!((view.questions.len(), view.left_out), (MAX_QUESTIONS, 1));
         for _ in 0..3 {
             known.add(question("w1", 10));

@@ -13,12 +13,14 @@
 //! | [`remote_question`] | a question of another machine, checked |
 //! | [`known`] | what is known of one machine, within bounds |
 //! | [`collection`] | all peers: the threads, and what they report together |
+//! | [`state`] | what all peers have reported together |
 //! | `offers` | offers under way, and what became of them |
 //! | `cache` | what was known last, on disk |
 //! | [`waiting`] | the questions of all machines in one order |
 //! | [`lines`] | what the programs of two machines say to each other |
 //! | [`ssh`] | machines that are reached by ssh |
 //! | `database` | machines that are reached through a database (feature `sync`) |
+//! | `without_database` | says that the feature is missing |
 
 mod cache;
 pub mod collection;
@@ -30,7 +32,10 @@ mod offers;
 pub mod peer;
 pub mod remote_question;
 pub mod ssh;
+pub mod state;
 pub mod waiting;
+#[cfg(not(feature = "sync"))]
+mod without_database;
 
 pub use collection::Peers;
 pub use known::{HostView, Reach};

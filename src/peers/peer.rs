@@ -20,7 +20,8 @@ pub trait Peer: Send + Sync {
     /// Its name in messages and in the cache.
     fn name(&self) -> &str;
 
-    /// The machines that it is known to lead to before it has reported anything. They are shown from the start.
+    /// The machines that it is known to lead to before it has reported anything. They are shown from the start. A peer without any
+    /// reports [`Change::Complete`].
     fn hosts(&self) -> Vec<HostName>;
 
     /// Connects, and reports the whole list and then each change, until the connection ends or `stop` says so. Returns why it ended. It is
@@ -71,7 +72,7 @@ pub enum Change {
         /// When.
         at: Time,
     },
-    /// The machine is away, though the way to it is open: what is known of it may be old.
+    /// The machine is away, though the way to it is open: what is known of it may be old, and an offer waits for it on the way.
     Away {
         /// The machine.
         host: HostName,
@@ -79,6 +80,13 @@ pub enum Change {
         since: Time,
         /// What is known of it.
         problem: Problem,
+    },
+    /// The peer has told of all its machines. What is kept of others that it led to before is forgotten.
+    Complete {
+        /// The machines.
+        hosts: Vec<HostName>,
+        /// The version of what stands between, in words.
+        version: String,
     },
     /// The verdict about an offer that was [`Offered::Sent`].
     Decided(Verdict),

@@ -6,8 +6,13 @@ use crate::address::{Address, HostName};
 use crate::document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::documents::check_question;
+use crate::mailbox::Answer;
+use crate::mailbox::documents::checks::check_question;
+use crate::mailbox::documents::offer::Offer;
 use crate::mailbox::documents::question::{MAX_PENDING, QuestionDocument};
+use crate::mailbox::documents::shown::OF_ITS_MACHINE;
+use crate::mailbox::who::answerer::Answerer;
+use crate::time;
 use crate::untrusted::Untrusted;
 
 /// A question that waits on another machine.
@@ -62,6 +67,24 @@ impl RemoteQuestion {
     pub fn round(&self) -> Option<RoundId> {
         let asked = self.asked.as_ref().ok()?;
         Some(RoundId { workflow: self.workflow.clone(), question: asked.question })
+    }
+}
+
+impl Asked {
+    /// An offer of this answer, signed if the answerer signs: for the whole question as it is shown here, and for the rest of it, of which its
+    /// machine has told the hash.
+    ///
+    /// # Errors
+    /// If it cannot be signed.
+    pub fn offer(&self, answerer: &Answerer, answer: Answer, own_words: bool) -> Result<Offer> {
+        let mut question = self.document.typed.clone();
+        question.question_id = Some(self.question);
+        let at = time::to_the_millisecond(answer.at.unwrap_or_else(time::now));
+        let answer = Answer { at: Some(at), question_hash: Some(self.hash), ..answer };
+        let told = self.document.field(OF_ITS_MACHINE).and_then(|json| serde_json::from_str::<String>(json).ok());
+        let answer = answerer.signed_for_another_machine(&question, told.as_deref(), answer)?;
+        let round = RoundId { workflow: question.workflow_id, question: self.question };
+        Ok(Offer::new(&round, self.hash, answer, own_words))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::address::Address;
 use crate::error::Result;
-use crate::mailbox::list::{self, Pending, Rank};
+use crate::mailbox::listing::list::{self, Pending, Rank};
 use crate::mailbox::{Mailbox, Question};
 use crate::peers::known::HostView;
 use crate::peers::remote_question::RemoteQuestion;

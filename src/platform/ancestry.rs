@@ -19,15 +19,11 @@ pub(crate) fn is_below_an_agent() -> bool {
 
 #[cfg(feature = "relaunch")]
 fn has_such_an_ancestor() -> bool {
-    use crate::platform::processes::Seen;
-    let parent = |child: &Seen| Some(child.parent).filter(|pid| *pid > 0).and_then(Seen::at);
-    let own = i32::try_from(std::process::id()).ok().and_then(Seen::at);
-    let ancestors = std::iter::successors(own.as_ref().and_then(parent), parent).take(DEPTH);
-    let is_agents = |process: &Seen| {
-        let is_marked = || process.environment().is_some_and(|all| MARKS.iter().any(|mark| all.get(mark).is_some_and(|v| !v.is_empty())));
-        process.is_called(PROGRAM) || is_marked()
-    };
-    ancestors.into_iter().any(|ancestor| is_agents(&ancestor))
+    use crate::platform::ancestors::Ancestor;
+    let above = |pid: i32| Some(pid).filter(|pid| *pid > 0).and_then(Ancestor::at);
+    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let mut ancestors = std::iter::successors(above(parent), |child| above(child.parent)).take(DEPTH);
+    ancestors.any(|ancestor| ancestor.is_called(PROGRAM) || ancestor.has_any(&MARKS))
 }
 
 /// Without the crates that read processes, only the own environment counts.

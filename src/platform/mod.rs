@@ -5,6 +5,7 @@
 //! | `files` | looking at a file without opening it, lookups that follow no link, FIFOs, syncs |
 //! | `handle` | a process that is held, so that a signal never reaches another one with its pid |
 //! | `processes` | all processes, their parents, owners and environments |
+//! | `ancestors` | the processes above this one, looked at with few system calls |
 //! | `kinship` | orphans, and what happens to a child when its parent dies |
 //! | `ancestry` | whether an agent has started this process |
 //! | `means` | the programs that show a notification, and that keep a service running |
@@ -31,7 +32,7 @@ use macos as system;
 
 pub(crate) use system::files;
 #[cfg(feature = "relaunch")]
-pub(crate) use system::{kinship, processes};
+pub(crate) use system::{ancestors, kinship, processes};
 
 #[cfg(feature = "relaunch")]
 pub use handle::ProcessHandle;

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
-use crate::mailbox::{Folder, Mailbox, list, workflows};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, workflows};
 use crate::run::attempt::record::{self, Run};
 use crate::run::claim::plan;
 

@@ -3,6 +3,7 @@
 //! - `args`: the arguments of all programs
 //! - `program`: what all programs share: how they start, print, read and end
 //! - `terminal`: tables, the screen, views that stay up to date
+//! - `person`: what the inbox of a terminal and the page have in common
 //! - one room for each program: `ask_post`, `ask_answer`, `checkpoint`, `relaunch`, `askbox`
 
 pub mod args;
@@ -13,6 +14,8 @@ pub mod askbox;
 pub mod checkpoint;
 #[cfg(feature = "relaunch")]
 pub mod hangup;
+#[cfg(feature = "askbox")]
+pub mod person;
 pub mod program;
 #[cfg(feature = "relaunch")]
 pub mod relaunch;

@@ -3,6 +3,7 @@
 //! A unix socket is used as it is. Over a network the server's certificate is verified, with its name, whatever the address says: an answer
 //! decides what an agent does.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::sync::password::{self, Login};
+use crate::sync::variable::variable;
 use crate::text;
 
 /// Where Debian's packages keep the socket, and where PostgreSQL does by itself.
@@ -39,11 +41,6 @@ pub struct Database {
     is_remote: bool,
     user: String,
     shown: String,
-}
-
-/// A variable of the environment that is not empty.
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 impl Database {
@@ -153,9 +150,27 @@ impl Database {
         Ok(MakeRustlsConnect::new(builder.with_root_certificates(roots).with_no_client_auth()))
     }
 
+    /// Whether nobody listens at the unix socket.
+    fn lacks_server(&self, error: &postgres::Error) -> bool {
+        let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        !self.is_remote && cause.is_some_and(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused))
+    }
+
+    fn no_server(&self, what: &str, error: &postgres::Error) -> Error {
+        let folder =
+            self.config.get_hosts().iter().find_map(|host| if let Host::Unix(folder) = host { Some(folder.clone()) } else { None });
+        let port = self.config.get_ports().first().copied().unwrap_or(PORT);
+        let socket = text::path_word(folder.unwrap_or_default().join(format!(".s.PGSQL.{port}")));
+        let hint = format!("no server has the socket {socket}: start PostgreSQL, or name the folder of its socket with host=FOLDER");
+        Error::failed(format!("the database {} {what}: {}", self.shown, in_words(error)), hint)
+    }
+
     /// An error of the database, with its name.
     #[must_use]
     pub fn failed(&self, what: &str, error: &postgres::Error) -> Error {
+        if self.lacks_server(error) {
+            return self.no_server(what, error);
+        }
         let hint = match error.code().map(postgres::error::SqlState::code) {
             Some("28000" | "28P01") => "check the role and its password: ~/.pgpass or $PGPASSWORD",
             Some("42501") => "the role lacks a right: see askbox sync roles --help",

@@ -59,15 +59,15 @@ pub fn migrate(database: &Database) -> Result<Vec<Migration>> {
     Ok(missing)
 }
 
-/// Refuses a database that this program cannot use.
+/// Refuses a database that this program cannot use. Returns the newest migration that it has.
 ///
 /// # Errors
 /// If it is of another major version, or lacks a migration.
-pub fn check(database: &Database, client: &mut Client) -> Result<()> {
+pub fn check(database: &Database, client: &mut Client) -> Result<String> {
     let applied = applied(database, client)?;
     refuse_others(database, &applied)?;
     match ALL.iter().find(|m| !has(&applied, m)) {
-        None => Ok(()),
+        None => Ok(applied.last().map(Applied::word).unwrap_or_default()),
         Some(missing) => Err(Error::failed(
             format!("the database {} lacks {missing}, which askbox {} needs", database.shown(), env!("CARGO_PKG_VERSION")),
             "bring it up to date, as the role that may change its schema: askbox sync migrate",

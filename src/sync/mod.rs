@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`connection`] | how the database is reached: its address, TLS, errors in words |
 //! | [`password`] | the password, from the environment or the file of passwords |
+//! | `variable` | the environment variables that both read |
 //! | [`migrations`], [`migrate`] | the schema as numbered files; bringing a database up to date, and refusing one of another version |
 //! | [`roles`] | the statements that make a host's or a person's role |
 //! | [`partitions`] | a week is a partition: making them ahead, and removing old ones |
@@ -18,3 +19,4 @@ pub mod migrations;
 pub mod partitions;
 pub mod password;
 pub mod roles;
+mod variable;

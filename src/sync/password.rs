@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::disk;
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::layout;
-use crate::sync::connection::variable;
+use crate::sync::variable::variable;
 
 /// The largest file of passwords, in bytes.
 const LARGEST: u64 = 1 << 20;

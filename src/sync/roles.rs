@@ -17,7 +17,8 @@ pub fn statements(hosts: &[String], people: &[String]) -> Result<String> {
     for (names, group) in [(hosts, HOSTS), (people, "askbox_person")] {
         for name in names {
             if group == HOSTS {
-                name.parse::<HostName>()?;
+                let wrong = |e: Error| Error::usage(format!("`{}` is no name of a host", crate::text::excerpt(name, 60)), e.hint());
+                name.parse::<HostName>().map_err(wrong)?;
             }
             let name = quoted(name)?;
             out.push_str(&format!("CREATE ROLE {name} LOGIN INHERIT NOCREATEDB NOCREATEROLE NOSUPERUSER;\n"));
@@ -46,6 +47,9 @@ mod tests {
     fn a_role_has_no_right_of_its_own_and_a_name_cannot_leave_its_quotes() {
         let made = statements(&["laptop".into()], &["o\"hara".into()]).unwrap();
         assert!(made.contains("GRANT askbox_host TO \"laptop\";") && made.contains("GRANT askbox_person TO \"o\"\"hara\";"), "{made}");
+        for name in ["A.B", "pg_monitor", ""] {
+            assert!(matches!(statements(&[name.to_owned()], &[]), Err(Error::Usage { .. })), "{name}");
+        }
         for name in ["", "pg_monitor", "askbox_host", "a\nb", &"x".repeat(64)] {
             assert!(statements(&[name.to_owned()], &[]).is_err(), "{name}");
         }

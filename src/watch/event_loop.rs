@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::file_events::Hint;
 use crate::error::Result;
-use crate::mailbox::presence;
+use crate::mailbox::who::presence;
 use crate::time;
 use crate::watch::availability;
 use crate::watch::messages::{Left, WatchMessage};

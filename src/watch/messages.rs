@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::disk::file_events::Hint;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::timers::Timer;
+use crate::mailbox::due::timers::Timer;
 use crate::run::recovery::Recovered;
 use crate::watch::scope::Scope;
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::id::WorkflowId;
-use crate::mailbox::{Mailbox, lineage};
+use crate::mailbox::Mailbox;
+use crate::mailbox::family::lineage;
 
 /// How often a watcher of one tree looks whether a watcher service came or went.
 pub(super) const LOOK_FOR_SERVICE_EVERY: Duration = Duration::from_secs(5);

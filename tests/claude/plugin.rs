@@ -72,15 +72,39 @@ fn a_question_that_a_subagent_posts_is_told_once_when_the_subagent_has_ended() {
 }
 
 #[test]
+fn the_session_passes_on_what_its_user_says_by_a_command_that_needs_no_permission() {
+    let world = ClaudeWorld::new();
+    world.ask("w", &["Which database?"]);
+    let steps = json!([bash("ask-answer list"), bash("ask-answer w pg --note 'as ever'"), {"text": "done"}]);
+    let said = world.prompt_stream(&format!("@@{steps}"), &["--plugin-dir", &plugin()]).ok().stdout;
+    assert!(said.contains(r#""permission_denials":[]"#), "{said}");
+    let answer = &world.document("answered/w.json")["answer"];
+    assert_eq!((&answer["value"], &answer["note"], &answer["through"]), (&json!("pg"), &json!("as ever"), &json!("agent")));
+}
+
+/// The definitions of the server's tools come into a session only when its model looks for them.
+#[test]
 fn without_a_question_the_plugin_costs_a_session_less_than_600_tokens() {
     let world = ClaudeWorld::new();
     world.make_mailbox();
-    let size = |args: &[&str]| {
-        world.prompt_stream(r#"@@[{"text":"done"}]"#, args).ok();
-        world.api.turns().last().expect("a turn").body.to_string().len()
+    let request = |steps: &str, args: &[&str]| {
+        world.prompt_stream(&format!("@@{steps}"), args).ok();
+        world.api.turns().last().expect("a turn").body.clone()
     };
+    let size = |args: &[&str]| request(r#"[{"text":"done"}]"#, args).to_string().len();
     let (without, with) = (size(&[]), size(&["--plugin-dir", &plugin()]));
     let tokens = with.saturating_sub(without) / 4;
     println!("the plugin costs {tokens} tokens ({with} bytes instead of {without})");
     assert!(with > without && tokens < 600, "{tokens}");
+
+    let names = ["ask_user", "check_answer", "list_questions", "load_checkpoint", "run_status", "save_checkpoint", "stop_run"];
+    let names = names.map(|name| format!("mcp__plugin_askbox_askbox__{name}"));
+    let look =
+        json!([{"tool": "ToolSearch", "input": {"query": format!("select:{}", names.join(",")), "max_results": 10}}, {"text": "done"}]);
+    let loaded = request(&look.to_string(), &["--plugin-dir", &plugin()]);
+    let defined = loaded["tools"].as_array().expect("tools").iter().filter(|tool| names.iter().any(|name| tool["name"] == *name));
+    let sizes: Vec<_> = defined.map(|tool| (tool["name"].as_str().expect("a name"), tool.to_string().len() / 4)).collect();
+    let all: usize = sizes.iter().map(|(_, tokens)| tokens).sum();
+    println!("all its tools cost {all} tokens once they are loaded: {sizes:?}");
+    assert!(sizes.len() == names.len() && all < 1200, "{all}: {sizes:?}");
 }

@@ -52,7 +52,7 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     let told = world.api.turns().last().expect("a turn").model_text();
     assert_eq!(told.matches("- sub: \"Which colour?\"").count(), 1, "the session was told: {told}");
 
-    let ask = [bash("ask-answer show sub --format ask-user-question"), shown(&world), bash("ask-answer sub blue --note 'as ever'")];
+    let ask = [bash("ask-answer show sub --format ask-user-question"), shown(&world)];
     let steps: Vec<Value> = ask.into_iter().chain([json!({"text": "It is handed on."})]).collect();
     world.api.on("Ask me.", Value::Array(steps));
     terminal.press(&["Ask me.", "Enter"]);
@@ -63,21 +63,24 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     terminal.press(&["Down"]);
     terminal.see("❯ 2.");
     // Again only while the very same menu stands there: a busy terminal may lose a key.
+    let mut looks = 0..;
     until("the choice is taken", || {
         let stands = terminal.screen().contains("Enter to select");
-        if stands {
+        if stands && looks.next().is_some_and(|n: usize| n.is_multiple_of(100)) {
             terminal.press(&["Enter"]);
-            std::thread::sleep(std::time::Duration::from_secs(1));
         }
         !stands
     });
+    // The agent passes nothing on: the hook has done it, and says so.
     terminal.see("It is handed on.");
+    let told = world.api.turns().iter().rev().find(|turn| turn.model_text().contains("Do it all.")).expect("a turn").model_text();
+    assert!(told.contains("askbox: this answer of your user was handed on. sub: answered: blue"), "{told}");
     // No other key was pressed: a request for permission would have held the session up.
     let results = world.api.turns().iter().rev().find(|turn| turn.model_text().contains("Do it all.")).expect("a turn").tool_results();
     assert!(results.iter().any(|result| result.contains("\"Which colour?\"=\"blue\"")), "{results:?}");
     world.wait_status("sub", "its run", |s| s["state"] == "delivered" && s["result"] == "painted");
     let answer = &world.closed("sub", "delivered", 1)[0]["answer"];
-    assert_eq!((&answer["value"], &answer["note"]), (&json!("blue"), &json!("as ever")));
+    assert_eq!((&answer["value"], &answer["through"], &answer["channel"]), (&json!("blue"), &json!("hook"), &json!("askbox hook")));
     assert_eq!(world.launches().len(), 1);
 
     world.api.on("And now?", json!([{"text": "I know."}]));

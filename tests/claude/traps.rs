@@ -91,3 +91,109 @@ fn a_call_that_was_refused_with_the_end_of_its_turn_needs_a_message_to_be_made_a
     live.finish();
     assert!(world.work().join("made").exists());
 }
+
+/// The settings of a hook that runs this command before each call of a tool.
+fn hook_of(event: &str, tool: &str, command: &str, seconds: u32) -> String {
+    let hook = json!({"type": "command", "command": command, "timeout": seconds});
+    json!({"hooks": {event: [{"matcher": tool, "hooks": [hook]}]}}).to_string()
+}
+
+/// A command that prints this decision about a call.
+fn says(event: &str, decision: &Value) -> String {
+    let mut output = json!({"hookEventName": event});
+    output.as_object_mut().expect("an object").extend(decision.as_object().expect("an object").clone());
+    format!("echo '{}'", json!({"hookSpecificOutput": output}))
+}
+
+#[test]
+fn a_deferred_call_whose_session_goes_on_without_a_permission_host_is_kept_and_the_run_fails() {
+    let (world, session) = waiting();
+    let outcome = world.prompt_stream("", &["--resume", &session, "--settings", &hook(&"defer".into())]);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains("tool_deferred_unavailable"), "{outcome:?}");
+    let mut live = Live::start(&world, &["--resume", &session, "--settings", &hook(&"defer".into())]);
+    assert_eq!(live.expect_type("result")["stop_reason"], "tool_deferred", "it still waits");
+    live.finish();
+    assert_eq!(world.api.turns().len(), 1);
+}
+
+#[test]
+fn an_empty_allow_uses_the_question_up_and_the_model_reads_an_error() {
+    for (input, told) in [(json!({}), "failed schema validation"), (Value::Null, "losed")] {
+        let (world, session) = waiting();
+        let mut decision = json!({"permissionDecision": "allow"});
+        if !input.is_null() {
+            decision["updatedInput"] = input;
+        }
+        let settings = hook_of("PreToolUse", "AskUserQuestion", &says("PreToolUse", &decision), 10);
+        let mut live = Live::start(&world, &["--resume", &session, "--settings", &settings]);
+        live.close();
+        live.expect_type("result");
+        live.finish();
+        let results = world.api.turns().pop().expect("a turn").tool_results().concat();
+        assert!(results.contains(told), "{decision}: {results}");
+    }
+}
+
+#[test]
+fn of_two_deferred_calls_in_one_message_only_one_waits() {
+    let world = ClaudeWorld::without_askbox();
+    let session = uuid();
+    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 10);
+    let mut live = Live::start(&world, &["--session-id", &session, "--settings", &settings]);
+    live.say(&uuid(), &format!("@@{}", json!([{"tools": [bash("touch one"), bash("touch two")]}, {"text": "done"}])));
+    let result = live.expect_type("result");
+    let waits = result["deferred_tool_use"]["input"]["command"].clone();
+    assert!(waits == "touch one" || waits == "touch two", "{result}");
+    live.finish();
+    let allow = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "allow"})), 10);
+    let mut live = Live::start(&world, &["--resume", &session, "--settings", &allow]);
+    assert_eq!(live.expect_type("result")["result"], "done");
+    live.finish();
+    let made = ["one", "two"].map(|name| world.work().join(name).exists());
+    assert_eq!(made, [waits == "touch one", waits == "touch two"], "the other call is gone");
+}
+
+#[test]
+fn a_subagent_whose_call_is_deferred_ends_at_once_without_a_word() {
+    let world = ClaudeWorld::without_askbox();
+    world.api.on("Sub work.", json!([bash("touch made"), {"text": "never said"}]));
+    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose", "run_in_background": false});
+    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 10);
+    let mut live = Live::start(&world, &["--settings", &settings]);
+    world.api.on("Do it.", json!([{"tool": "Agent", "input": input}, {"text": "done"}]));
+    live.say(&uuid(), "Do it.");
+    let result = live.expect_type("result");
+    assert_eq!(result["result"], "done", "{result}");
+    live.finish();
+    let told = world.api.requests_with_text("Do it.").pop().expect("a turn").tool_results().concat();
+    assert!(told.contains("returned no output") && !told.contains("never said"), "{told}");
+    assert!(!world.work().join("made").exists());
+}
+
+#[test]
+fn a_hook_that_takes_too_long_lets_the_call_go_on_to_the_rules() {
+    let world = ClaudeWorld::without_askbox();
+    // It would refuse the call if it were waited for.
+    let refuses = says("PreToolUse", &json!({"permissionDecision": "deny", "permissionDecisionReason": "no"}));
+    let settings = hook_of("PreToolUse", "Bash", &format!("sleep 600; {refuses}"), 1);
+    let mut live = Live::start(&world, &["--settings", &settings, "--allowedTools=Bash(touch:*)"]);
+    live.say(&uuid(), &format!("@@{}", json!([bash("touch made"), {"text": "done"}])));
+    assert_eq!(live.expect_type("result")["result"], "done");
+    live.finish();
+    assert!(world.work().join("made").exists());
+}
+
+#[test]
+fn a_hook_of_a_permission_request_cannot_defer_the_call() {
+    let world = ClaudeWorld::without_askbox();
+    let settings = hook_of("PermissionRequest", "Bash", &says("PermissionRequest", &json!({"decision": {"behavior": "defer"}})), 10);
+    let mut live = Live::start(&world, &["--settings", &settings]);
+    live.say(&uuid(), &format!("@@{}", json!([bash("touch made"), {"text": "done"}])));
+    let asked = live.expect_type("control_request");
+    assert_eq!(asked["request"]["subtype"], "can_use_tool", "the permission host is asked as without it");
+    live.permit(&asked, &json!({"behavior": "deny", "message": "no"}));
+    assert_eq!(live.expect_type("result")["result"], "done");
+    live.finish();
+    assert!(!world.work().join("made").exists());
+}

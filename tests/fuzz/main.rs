@@ -8,7 +8,7 @@ mod mutate;
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-/// Mutations of each target. The long run makes millions.
+/// Mutations of each target, unless `ASKBOX_FUZZ` says how many. The long run makes millions.
 const MUTATIONS: usize = 2000;
 
 /// Checks the corpus of a target and its mutations. A failure names the input, which then belongs into the corpus.
@@ -25,7 +25,8 @@ fn short_run(name: &str) {
         check(&file.display().to_string(), bytes);
     }
     let mut random = mutate::Random::new(1);
-    for n in 0..MUTATIONS {
+    let mutations = std::env::var("ASKBOX_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(MUTATIONS);
+    for n in 0..mutations {
         let (file, input) = &inputs[n % inputs.len()];
         let other = &inputs[random.below(inputs.len())].1;
         check(&format!("mutation {n}, from {},", file.display()), &mutate::mutated(input, other, &mut random));
@@ -64,4 +65,10 @@ targets! {
     text: text_of_any_characters_is_shown_and_quoted_safely;
     names: an_accepted_id_date_or_duration_is_written_as_it_was_read;
     approval: a_question_shows_one_tool_call_and_a_rule_names_a_command_wherever_it_stands;
+    reply: a_reply_counts_only_if_a_button_says_so;
+    browser: what_a_browser_sends_signs_nobody_else_in_and_an_answer_is_in_its_normal_form;
+    elicited: an_answer_to_a_server_is_what_its_form_asks_for_and_nothing_else;
+    peer: a_line_of_another_machine_is_read_back_the_same_and_its_question_is_of_its_round;
+    settings: rules_come_into_settings_of_any_shape_and_go_again_and_nothing_else_changes;
+    keys: a_key_is_written_as_it_was_read_and_signs_only_what_it_signed;
 }

@@ -5,5 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod inbox;
 #[cfg(feature = "sync")]
 mod postgres;
+mod ssh;

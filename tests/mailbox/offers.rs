@@ -2,10 +2,10 @@
 
 use crate::support::World;
 use askbox::id::WorkflowId;
-use askbox::mailbox::answerer::Answerer;
+use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox::mailbox::documents::through::Through;
 use askbox::mailbox::transitions::{accept, offered, undo};
+use askbox::mailbox::who::answerer::Answerer;
 use askbox::mailbox::{AnswerValue, Mailbox, read_question};
 
 fn open(world: &World) -> Mailbox {
@@ -25,7 +25,7 @@ fn offer(world: &World, value: &str) -> Offer {
 }
 
 fn apply(world: &World, offer: &Offer) -> Verdict {
-    offered::apply(&open(world), offer).unwrap()
+    offered::apply(&open(world), &askbox::mailbox::trust::Policy::default(), offer).unwrap()
 }
 
 fn asked(more: &[&str]) -> World {

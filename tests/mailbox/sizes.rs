@@ -4,13 +4,13 @@ use std::fs;
 
 use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
-use askbox::mailbox::answerer::Answerer;
-use askbox::mailbox::documents::closing::{Closed, Closing};
+use askbox::mailbox::documents::fields::closing::{Closed, Closing};
+use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::question::MAX_QUESTION;
-use askbox::mailbox::documents::through::Through;
 use askbox::mailbox::transitions::post::{self, IfPending};
 use askbox::mailbox::transitions::{accept, close, settle};
 use askbox::mailbox::trust::Policy;
+use askbox::mailbox::who::answerer::Answerer;
 use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
 use askbox::run::claim::{self, By, ClaimAttempt};
 use serde_json::{Value, json};
@@ -178,19 +178,19 @@ fn what_is_posted_stays_readable_up_to_its_end_whatever_its_bytes_and_size() {
     let limit = usize::try_from(MAX_QUESTION).unwrap();
     let mut posted = Vec::new();
     for (name, piece) in [("control", r"\u0001"), ("quote", r#"\""#), ("wide", "\u{1f600}"), ("plain", "x")] {
-        for bytes in [limit / 2, limit - 400, limit - 250, limit - 200, limit - 100, limit] {
+        for bytes in [limit - 250, limit] {
             let id = format!("{name}-{bytes}");
             posted.push(goes_through(&mailbox, compact(&id, piece, bytes).unwrap(), &"\u{1}".repeat(bytes / 4)));
         }
     }
-    for bytes in [limit / 3, limit / 2, limit - limit / 3, limit] {
+    for bytes in [limit - limit / 3, limit] {
         posted.push(goes_through(&mailbox, many_fields(&format!("many-{bytes}"), bytes), "a"));
     }
     for levels in MAX_DEPTH - 2..MAX_DEPTH + 2 {
         posted.push(nested(&format!("nested-{levels}"), levels).is_some_and(|document| goes_through(&mailbox, document, "a")));
     }
     // Some of each kind are on either side of the bound.
-    assert!(posted.iter().filter(|went| **went).count() > 15 && posted.iter().filter(|went| !**went).count() > 5, "{posted:?}");
+    assert!(posted.iter().filter(|went| **went).count() > 5 && posted.iter().filter(|went| !**went).count() > 5, "{posted:?}");
     assert_eq!(fs::read_dir(mailbox.folder(Folder::Quarantine)).unwrap().count(), 0);
 }
 

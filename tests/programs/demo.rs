@@ -29,6 +29,7 @@ fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
     let world = world();
     let ran = world.shell("TMPDIR=$PWD/tmp askbox demo --auto");
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("with claude "), "a script has no shortcomings of a version of claude: {}", ran.stdout);
     holds_in_order(
         &ran.stdout,
         &[

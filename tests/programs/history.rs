@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use askbox::mailbox::{Mailbox, past_rounds};
+use askbox::mailbox::Mailbox;
+use askbox::mailbox::listing::past_rounds;
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
 
@@ -266,11 +267,11 @@ fn a_history_of_large_rounds_is_shown_in_little_memory() {
     let world = World::new();
     world.make_mailbox();
     let answer = json!({"outcome": "answered", "value": "t".repeat(3_000_000), "by": "ann", "channel": "inbox"});
-    for n in 0..20 {
+    for n in 0..12 {
         closed(&world, "large", n, &json!({"answer": answer}));
     }
     strangers(&world, 3_000);
-    let all = 20 * 3_000_000;
+    let all = 12 * 3_000_000;
     for (script, least) in
         [("askbox history", 1_000), ("askbox history --json", all), ("askbox history large", all), ("askbox history --limit 0", all)]
     {

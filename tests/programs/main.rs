@@ -20,6 +20,7 @@ mod history;
 mod inbox;
 mod init;
 
+mod hook_answers;
 mod kept_answer;
 mod machines;
 #[cfg(feature = "mcp")]
@@ -35,6 +36,7 @@ mod schema_is_current;
 mod service;
 mod session_news;
 mod setup;
+mod silent_hook;
 mod small_programs;
 mod tree;
 mod trusted;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 use askbox::mailbox::transitions::expire::{self, Expiry};
+use askbox::mailbox::trust::Policy;
 use askbox::mailbox::{Mailbox, round};
 use serde_json::{Value, json};
 
@@ -132,7 +133,7 @@ fn an_askers_default_is_read_like_an_answer_and_is_nobodys_own_words() {
     let mailbox = Mailbox::open(world.mailbox()).unwrap();
     let round = round::latest(&mailbox, &"w".parse().unwrap()).unwrap().id;
     let later = askbox::time::now() + Duration::from_secs(60);
-    assert_eq!(expire::expire(&mailbox, &round, later).unwrap(), Expiry::Defaulted);
+    assert_eq!(expire::expire(&mailbox, &Policy::default(), &round, later).unwrap(), Expiry::Defaulted);
     assert_eq!(value(&world, "w"), "keep");
     assert!(world.sh("relaunch prompt w").contains("the default that was set applies: keep (Keep both)\n"));
 }

@@ -68,7 +68,7 @@ fn a_dropped_round_has_nothing_to_do() {
 fn a_retry_of_a_live_run_leads_to_its_log_and_not_to_a_second_run() {
     let world = scripted();
     let mut run = running(&world, "rc1");
-    let words = world.refused(3, "relaunch retry rc1");
+    let words = world.refused(4, "relaunch retry rc1");
     assert!(words.contains("it is running; follow it: relaunch logs -f rc1") && !words.contains("to run it now"), "{words}");
     std::fs::write(world.path("go"), "").unwrap();
     assert!(run.wait().success());
@@ -139,4 +139,27 @@ fn a_home_that_is_no_absolute_path_is_no_place_for_a_mailbox() {
     let words = world.refused(2, "HOME=here ASKBOX_DIR= ask-post How? -w w");
     assert!(words.contains("$HOME is here, which is no absolute path") && words.contains("--mailbox DIR"), "{words}");
     assert!(!world.path("here").exists());
+}
+
+#[test]
+fn a_workflow_in_another_state_is_a_conflict_and_an_unknown_one_is_not_found() {
+    let world = scripted();
+    world.agent_does("w", "echo done");
+    world.ok("ask-post", &["-w", "w", "Merge?"]);
+    let all = |state: &str| {
+        for command in [&["stop", "w"][..], &["stop", "--tree", "w"], &["retry", "w"], &["drop", "w"]] {
+            let out = world.run("relaunch", command);
+            assert_eq!(out.code(), 4, "{command:?}: {out:?}");
+            assert!(out.stderr.contains(&format!(": it is {state}\n")) && out.stderr.contains("hint: "), "{command:?}: {out:?}");
+        }
+    };
+    all("pending");
+    world.ok("ask-answer", &["w", "yes"]);
+    all("answered");
+    world.ok("relaunch", &["w"]);
+    all("delivered");
+    for command in ["stop", "retry", "drop"] {
+        let out = world.run("relaunch", &[command, "nobody"]);
+        assert!(out.code() == 3 && out.stderr.contains("nobody"), "{command}: {out:?}");
+    }
 }

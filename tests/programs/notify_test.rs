@@ -49,6 +49,35 @@ fn a_target_that_cannot_be_told_is_an_error_with_its_reason() {
 }
 
 #[test]
+fn the_last_line_of_a_targets_program_that_failed_is_told_whatever_it_said_before_and_leaves_behind() {
+    let world = world_with_desk("yes flood | head -c 300000 >&2; sleep 60 >/dev/null & sleep 61 & echo 'no such host' >&2; exit 3");
+    let said = world.refused(1, "askbox notify test </dev/null 2>&1");
+    assert!(said.contains("exit status: 3: no such host") && !said.contains("flood"), "{said}");
+    let doctor = world.shell("askbox doctor");
+    assert!(doctor.stdout.contains("exit status: 3: no such host"), "{}", doctor.stdout);
+}
+
+#[test]
+fn a_target_whose_program_is_missing_is_an_error_with_the_key_of_the_configuration() {
+    let world = world_with_desk("");
+    world.sh("rm desk.sh");
+    let said = world.refused(1, "askbox notify test </dev/null 2>&1");
+    assert!(
+        said.contains("target desk: cannot run") && said.contains("hint: correct target.desk.exec") && !said.contains("mailbox"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_test_without_anybody_to_confirm_it_is_not_confirmed_and_no_failure_of_the_target() {
+    let world = world_with_desk(NOTES);
+    let said = world.refused(1, "askbox notify test </dev/null 2>&1");
+    assert!(said.contains("desk: not confirmed"), "{said}");
+    let doctor = world.shell("askbox doctor");
+    assert!(!doctor.stdout.contains("not_told") && doctor.stdout.contains("Target desk (exec): last told"), "{}", doctor.stdout);
+}
+
+#[test]
 fn a_test_without_targets_or_of_an_unknown_one_says_what_there_is() {
     let world = world_with_desk(NOTES);
     let said = world.refused(3, "askbox notify test phone 2>&1");

@@ -24,7 +24,7 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
 #[test]
 fn the_property_list_for_launchd_parses_and_says_what_it_should() {
     needs!("python3");
-    let world = askbox::surface::askbox::service_files::Service {
+    let world = askbox::surface::askbox::service::service_files::Service {
         relaunch: "/opt/a & b/<relaunch>".into(),
         path: "/usr/bin:/o'p\"t/bin".into(),
         mailbox: Some("/q & <a>".into()),

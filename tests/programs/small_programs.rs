@@ -5,8 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use askbox::mailbox::listing::list;
 use askbox::mailbox::transitions::expire::{self, Expiry};
-use askbox::mailbox::{Folder, Mailbox, list, round};
+use askbox::mailbox::trust::Policy;
+use askbox::mailbox::{Folder, Mailbox, round};
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -199,7 +201,7 @@ fn a_late_answer_is_kept_with_its_question_and_nothing_is_run() {
     let later = askbox::time::now() + std::time::Duration::from_secs(60);
     for (id, expiry) in [("gone", Expiry::Cancelled), ("auto", Expiry::Defaulted), ("stays", Expiry::Kept)] {
         let round = round::latest(&mailbox, &id.parse().unwrap()).unwrap().id;
-        assert_eq!(expire::expire(&mailbox, &round, later).unwrap(), expiry);
+        assert_eq!(expire::expire(&mailbox, &Policy::default(), &round, later).unwrap(), expiry);
     }
     for id in ["gone", "auto"] {
         let ran = world.shell(&format!("ask-answer {id} yes"));
@@ -273,6 +275,13 @@ fn a_long_answer_is_written_in_the_users_editor() {
     let kept = ran.stderr.lines().find_map(|l| l.strip_prefix("your text is kept in ")).unwrap();
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "mine\n");
     std::fs::remove_file(kept).unwrap();
+    // A question that is over opens no editor.
+    for (end, state) in [("true", "answered; no run has claimed it yet"), ("relaunch prompt v", "delivered by ")] {
+        world.sh(end);
+        let ran = world.shell("EDITOR='touch opened;' ask-answer edit v");
+        assert!(ran.code() == 4 && ran.stderr.contains(&format!("v waits for no answer: {state}")), "{ran:?}");
+    }
+    assert!(!world.path("opened").exists());
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn the_inbox_counts_only_what_waits_for_a_person() {
     let terminal = Terminal::new(&world);
     terminal.press(&["clear; ask-answer", "Enter"]);
     let screen = terminal.see("? help");
-    assert!(screen.contains("1 question is waiting (1 not for you)"), "{screen}");
+    assert!(screen.contains("1 question is waiting · 1 waits for an event, not for you"), "{screen}");
     terminal.press(&["Escape"]);
 }
 

@@ -73,7 +73,13 @@ fn a_mailbox_that_does_not_exist_yet_is_empty() {
         "ask-answer list --json",
         "relaunch status",
         "askbox tree",
+        "askbox history",
+        "checkpoint list",
+        "checkpoint list --json",
+        "relaunch approve --list",
+        "relaunch approve --list --json",
         "relaunch status w",
+        "relaunch approve --list w",
         "ASKBOX_RUN=/run ask-answer list",
         "ask-answer list --mailbox /",
     ] {

@@ -2,8 +2,12 @@
 //! neither a port nor a network, and each connection can be cut, stopped and refused by itself.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::support::{Signal, World, output, signal};
+use crate::support::{Running, Signal, World, output, signal};
+
+/// Where a server listens in its network namespace.
+const PORT: u16 = 2222;
 
 /// A machine: a world of its own behind ssh, and the world from which it is seen.
 pub struct Machine {
@@ -45,8 +49,7 @@ impl Machine {
         if rustix::process::geteuid().is_root() {
             std::fs::create_dir_all("/run/sshd").expect("the folder of sshd");
         }
-        let sshd = ["/usr/sbin/sshd", "/usr/lib/ssh/sshd", "/usr/local/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
-        let sshd = sshd.expect("sshd: the package openssh-server");
+        let sshd = sshd();
         write(
             &folder.join("connect"),
             &format!(
@@ -59,11 +62,29 @@ impl Machine {
 
     /// Its section of the configuration.
     pub fn section(&self) -> String {
+        self.section_with(&format!("{}.test", self.name), &format!("'ProxyCommand=sh {}/connect'", self.folder.display()))
+    }
+
+    /// The same, for the server of [`Machine::listen`].
+    pub fn section_at(&self, address: &str) -> String {
+        self.section_with(address, &format!("'Port={PORT}', '-o', 'HostKeyAlias={}.test'", self.name))
+    }
+
+    fn section_with(&self, host: &str, options: &str) -> String {
         let (dir, name) = (self.folder.display(), &self.name);
         format!(
-            "[peers.{name}]\nssh = '{name}.test'\nssh_options = ['-F', 'none', '-i', '{dir}/user', '-o', 'IdentitiesOnly=yes', '-o', \
-             'UserKnownHostsFile={dir}/known', '-o', 'GlobalKnownHostsFile=none', '-o', 'ProxyCommand=sh {dir}/connect']\n"
+            "[peers.{name}]\nssh = '{host}'\nssh_options = ['-F', 'none', '-i', '{dir}/user', '-o', 'IdentitiesOnly=yes', '-o', \
+             'UserKnownHostsFile={dir}/known', '-o', 'GlobalKnownHostsFile=none', '-o', {options}]\n"
         )
+    }
+
+    /// A server that listens at this address of its machine, which is entered by `before`.
+    pub fn listen(&self, before: &[String], address: &str) -> Running {
+        let mut command = Command::new(&before[0]);
+        command.args(&before[1..]).arg(sshd()).args(["-D", "-e", "-f"]).arg(self.folder.join("sshd_config"));
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.join("sshd.log")).expect("a log");
+        command.args(["-o", &format!("ListenAddress={address}"), "-o", &format!("Port={PORT}")]).stdin(Stdio::null()).stderr(log);
+        Running::start(&mut command)
     }
 
     /// Whether new connections are refused.
@@ -112,6 +133,12 @@ impl Machine {
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("sshd.log")).unwrap_or_default()
     }
+}
+
+/// The server, which needs its whole path.
+fn sshd() -> &'static str {
+    let sshd = ["/usr/sbin/sshd", "/usr/lib/ssh/sshd", "/usr/local/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
+    sshd.expect("sshd: the package openssh-server")
 }
 
 /// Makes the configuration of a world from these machines.

@@ -13,6 +13,7 @@
 //! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
 //! | `terminal.rs` | a real terminal, by tmux |
 //! | `machine.rs` | another machine, by ssh |
+//! | `network.rs` | machines in network namespaces, and links that a test cuts |
 //! | `claude/` | the real `claude` and its scripted API |
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
 //! | `json_schema.rs` | a small validator |
@@ -23,6 +24,7 @@ pub mod dice;
 pub mod files;
 pub mod json_schema;
 pub mod machine;
+pub mod network;
 pub mod page;
 pub mod process;
 pub mod server;
@@ -35,6 +37,7 @@ pub use claude::ClaudeWorld;
 pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
 pub use machine::Machine;
+pub use network::Network;
 pub use page::{Browser, Page, Reply};
 pub use process::{
     LIMIT, Outcome, Running, Signal, bytes_read, end_process, feed, in_parallel, kill, output, processes, signal, sleeps, until,

@@ -177,7 +177,9 @@ impl Browser {
     pub fn try_send(&self, request: &str) -> Option<Reply> {
         let mut bytes = Vec::new();
         // A connection that is cut has no end that could be read.
-        let _cut = self.open(request).read_to_end(&mut bytes);
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the page listens");
+        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+        let _cut = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut bytes));
         Some(String::from_utf8_lossy(&bytes)).filter(|reply| reply.contains("\r\n\r\n")).map(|reply| parsed(&reply))
     }
 

@@ -31,6 +31,12 @@ static MOUNTS: LazyLock<bool> = LazyLock::new(|| {
     probe.status().is_ok_and(|status| status.success())
 });
 
+static NETWORKS: LazyLock<bool> = LazyLock::new(|| {
+    let mut probe = Command::new("unshare");
+    probe.args(["--net", "ip", "link", "add", "one", "type", "veth", "peer", "name", "other"]).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
+});
+
 /// Whether a disk with this filesystem can be mounted here, as a recorded one is.
 fn mounts(filesystem: &str) -> bool {
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/disk/can_mount.sh");
@@ -47,6 +53,7 @@ pub fn available(need: &str) -> bool {
     let there = match need {
         "root" => rustix::process::geteuid().is_root(),
         "mount" => *MOUNTS,
+        "network-namespace" => *NETWORKS,
         "sshd" => find("sshd").is_some() || std::path::Path::new("/usr/sbin/sshd").exists(),
         "ext4" | "xfs" | "btrfs" => mounts(need),
         "postgres" => find(need).is_some() || std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some()),
@@ -59,6 +66,7 @@ pub fn available(need: &str) -> bool {
         "ext4" | "xfs" | "btrfs" => {
             format!("to mount a disk with {need}: root, /dev/fuse, a loop device, mkfs.{need} and a kernel that knows {need}")
         }
+        "network-namespace" => "the right to make network namespaces and links between them, as root has it; and the program ip".to_owned(),
         "python-mcp" => "Python's MCP client, which tests/run installs and names in ASKBOX_TEST_PYTHON_MCP".to_owned(),
         program => format!("the program {program}, which tests/run installs where it can"),
     };

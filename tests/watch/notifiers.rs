@@ -39,7 +39,10 @@ fn many_questions_at_once_start_four_notifiers_at_a_time_and_the_others_are_told
     // A question that is answered before its turn is not told.
     let told: Vec<String> = notified(&world).iter().filter_map(|l| l.split(' ').nth(1).map(str::to_owned)).collect();
     let waiting = (0..200).map(|n| format!("w{n}")).find(|w| !told.contains(w)).expect("one that waits");
+    let to_be_told = || world.names("news/command").len();
+    until("all are noted", || to_be_told() == 200);
     world.ok("ask-answer", &["cancel", &waiting]);
+    until("it is no more to be told", || to_be_told() == 199);
     std::fs::remove_file(world.agent("hold")).expect("it is there");
     let several = until("the others are told as one", || notified(&world).into_iter().find(|l| l.starts_with("several ")));
     assert!(several.contains("199 questions wait") && several.contains("\"several\":195"), "{several}");

@@ -81,7 +81,7 @@ fn a_run_without_a_process_does_nothing_and_a_retry_by_hand_is_told_how() {
     let words = world.ok("relaunch", &["status", "docs"]);
     assert!(!words.contains("doing"), "{words}");
     let refused = world.run("relaunch", &["retry", "docs"]);
-    assert_eq!(refused.status.code(), Some(3), "{}", refused.words());
+    assert_eq!(refused.status.code(), Some(4), "{}", refused.words());
     assert!(refused.words().contains("a watcher runs it again by itself; to run it now: relaunch docs"), "{}", refused.words());
 }
 

@@ -59,6 +59,10 @@ fn the_check_looks_at_the_host_then_the_session_then_the_origin_then_the_form() 
         (403, browser.form(&path, "Sec-Fetch-Site: cross-site\r\n", &good)),
         (403, browser.form(&path, "Sec-Fetch-Site: same-site\r\n", &good)),
         (403, browser.form(&path, "Origin: http://127.0.0.1:1\r\nSec-Fetch-Site: same-origin\r\n", &good)),
+        (403, browser.form(&path, &format!("{ours}Origin: http://evil.example\r\n"), &good)),
+        (403, browser.form(&path, &format!("{ours}{ours}"), &good)),
+        (403, browser.form(&path, "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n", &good)),
+        (403, browser.form(&path, &ours.replace("http:", "https:"), &good)),
         (403, browser.form(&path, &ours, &bad)),
         (403, browser.form(&path, &ours, &good[1..])),
         (403, browser.form("/nowhere", "", &good)),
@@ -104,6 +108,24 @@ fn every_reply_has_the_headers_that_protect_it() {
 }
 
 #[test]
+fn what_is_no_request_at_all_is_refused_with_the_same_headers() {
+    let world = World::new();
+    let page = world.serve_page();
+    let long = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(500));
+    for bad in ["GET / HTTP/1.1\r\nno header\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n", "PRI * HTTP/7.0\r\n\r\n", &many, &long] {
+        // Who writes more than is read may lose the reply.
+        let Some(reply) = page.browser().try_send(bad) else {
+            assert_eq!(bad, long);
+            continue;
+        };
+        assert!((400..500).contains(&reply.status), "{}", reply.head);
+        assert!(reply.header("content-security-policy").is_some_and(|policy| policy.starts_with("default-src 'none'")), "{}", reply.head);
+        assert_eq!((reply.header("cache-control"), reply.body.as_str()), (Some("no-store"), ""), "{}", reply.head);
+    }
+}
+
+#[test]
 fn a_page_that_others_could_reach_needs_names_and_tls_in_front() {
     let world = World::new();
     for (configured, flag) in
@@ -111,9 +133,11 @@ fn a_page_that_others_could_reach_needs_names_and_tls_in_front() {
     {
         world.configure(configured);
         let refused = world.run("askbox", &["web", "--listen", flag]);
-        assert_eq!(refused.code(), 5, "{configured} {flag}: {refused:?}");
+        assert_eq!(refused.code(), 2, "{configured} {flag}: {refused:?}");
         assert!(refused.stderr.contains("can be reached from other machines"), "{}", refused.stderr);
     }
+    let refused = world.refused(2, "askbox web --listen x");
+    assert!(refused.contains("--listen: `x` is no address"), "{refused}");
     world.configure("[web]\nhosts = [\"https://box.example\"]");
     assert!(world.refused(5, "askbox web").contains("without https://"));
     world.configure("[web]\nlisten = \"unix:here\"");

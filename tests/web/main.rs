@@ -7,6 +7,8 @@ mod support;
 mod answering;
 mod browsers;
 mod check;
+mod crowded;
+mod hub;
 mod in_a_browser;
 mod killed;
 mod many;

@@ -73,6 +73,7 @@ fn the_pictures_of_the_guide_can_be_drawn() {
     let world = World::new();
     world.make_mailbox();
     working_day(&world);
+    let _watcher = world.watch();
     let page = world.serve_page();
     let place = format!("/q/release-2.4/{}", world.round("release-2.4"));
     let folder = match std::env::var_os("ASKBOX_WRITE_DOCS") {

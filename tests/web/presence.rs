@@ -1,6 +1,7 @@
 //! A page that is visible is a person who sees new questions: news of them wait.
 
-use askbox::mailbox::{Mailbox, presence};
+use askbox::mailbox::Mailbox;
+use askbox::mailbox::who::presence;
 
 use crate::support::{World, until};
 

@@ -69,6 +69,26 @@ fn who_is_not_signed_in_sees_nothing_and_who_is_signed_out_no_more() {
 }
 
 #[test]
+fn a_device_that_is_signed_out_hears_nothing_more_from_that_moment() {
+    let world = World::new();
+    let page = world.serve_page();
+    let (keeps, mut took) = (page.signed_in(&world, "keeps").follow(), std::time::Duration::ZERO);
+    for device in ["one", "two", "three"] {
+        let mut stream = page.signed_in(&world, device).follow();
+        stream.hears("text/event-stream");
+        world.ok("askbox", &["web", "revoke", device]);
+        let begun = std::time::Instant::now();
+        stream.ends();
+        took += begun.elapsed();
+    }
+    // Without being told, the page looks every 15 seconds.
+    assert!(took < std::time::Duration::from_secs(12), "{took:?}");
+    let mut keeps = keeps;
+    world.ok("ask-post", &["-w", "news", "A question?"]);
+    keeps.hears("data: news");
+}
+
+#[test]
 fn the_file_of_devices_is_private_and_holds_no_secret_and_outlives_the_page() {
     let world = World::new();
     let mut page = world.serve_page();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use askbox::config::ToolRule;
 use askbox::id::WorkflowId;
-use askbox::mailbox::documents::check_question;
+use askbox::mailbox::documents::checks::check_question;
 use askbox::run::approval::ask::{self, Shown};
 use askbox::run::approval::call::Call;
 use serde_json::{Map, Value};

@@ -9,11 +9,15 @@
 //! | `stream` | `stream`, `transcript` |
 //! | `small` | `text`, `names`: ids, names of files, durations, dates, chain signals, words of a command line |
 //! | `approval` | `approval`: calls that a person has to allow |
+//! | `people` | `reply`, `browser`, `elicited`: what comes from a person's side |
+//! | `others` | `peer`, `settings`, `keys`: what other programs and machines write |
 //! | `promises` | what the targets have in common |
 
 mod approval;
 mod checkpoint;
 mod operator;
+mod others;
+mod people;
 mod promises;
 mod question;
 mod records;
@@ -41,4 +45,10 @@ pub const ALL: &[Target] = &[
     Target { name: "text", check: small::text },
     Target { name: "names", check: small::names },
     Target { name: "approval", check: approval::approval },
+    Target { name: "reply", check: people::reply },
+    Target { name: "browser", check: people::browser },
+    Target { name: "elicited", check: people::elicited },
+    Target { name: "peer", check: others::peer },
+    Target { name: "settings", check: others::settings },
+    Target { name: "keys", check: others::keys },
 ];

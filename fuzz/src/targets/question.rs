@@ -1,12 +1,12 @@
 //! Questions and answers.
 
 use askbox::document::Document;
-use askbox::mailbox::answerer::Answerer;
-use askbox::mailbox::documents::check_answer::{self, Given};
-use askbox::mailbox::documents::check_question;
-use askbox::mailbox::documents::match_option::{self, Meaning};
-use askbox::mailbox::documents::through::Through;
-use askbox::mailbox::timers::{self, Timer};
+use askbox::mailbox::documents::checks::check_answer::{self, Given};
+use askbox::mailbox::documents::checks::check_question;
+use askbox::mailbox::documents::checks::match_option::{self, Meaning};
+use askbox::mailbox::documents::fields::through::Through;
+use askbox::mailbox::due::timers::{self, Timer};
+use askbox::mailbox::who::answerer::Answerer;
 use askbox::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 use askbox::surface::ask_answer::{answering, ask_user, question_text};
 use askbox::{id, text, time};

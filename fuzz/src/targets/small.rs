@@ -2,7 +2,7 @@
 
 use askbox::agent::chain_signals::{Signal, quoted};
 use askbox::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use askbox::mailbox::timers::Timer;
+use askbox::mailbox::due::timers::Timer;
 use askbox::surface::args::value_parsers;
 use askbox::surface::terminal::columns;
 use askbox::{text, time};

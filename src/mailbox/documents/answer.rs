@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::mailbox::documents::through::Through;
+use crate::mailbox::documents::fields::through::Through;
 use crate::time::{self, Time};
 
 /// The field `by` of an answer that is the asker's default.
@@ -280,7 +280,10 @@ impl Answer {
     #[must_use]
     pub fn means(&self) -> String {
         let channel = if self.channel.is_empty() { "another program".into() } else { crate::text::excerpt(&self.channel, 60) };
-        self.through.as_ref().map_or(channel.clone(), |through| format!("{channel} ({})", crate::text::excerpt(through.word(), 40)))
+        match self.through.as_ref().map(Through::word).filter(|through| *through != channel) {
+            Some(through) => format!("{channel} ({})", crate::text::excerpt(through, 40)),
+            None => channel,
+        }
     }
 
     /// Who answered, and through what: `answered by ann through ask-answer (terminal)`.

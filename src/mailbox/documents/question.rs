@@ -10,14 +10,14 @@ use crate::document::{Document, Stored};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
-use crate::mailbox::documents::approval::Approval;
-use crate::mailbox::documents::asked_in::AskedIn;
 use crate::mailbox::documents::awaited::Ended;
-use crate::mailbox::documents::closing::{Closing, TakenBack};
-use crate::mailbox::documents::options::Options;
-use crate::mailbox::documents::range::Range;
-use crate::mailbox::documents::tool_call::ToolCall;
-use crate::mailbox::documents::until::Until;
+use crate::mailbox::documents::fields::approval::Approval;
+use crate::mailbox::documents::fields::asked_in::AskedIn;
+use crate::mailbox::documents::fields::closing::{Closing, TakenBack};
+use crate::mailbox::documents::fields::options::Options;
+use crate::mailbox::documents::fields::range::Range;
+use crate::mailbox::documents::fields::tool_call::ToolCall;
+use crate::mailbox::documents::fields::until::Until;
 use crate::time::{Span, Time};
 
 /// The largest question document, in bytes: as it is posted, and as another program may put it into `pending/`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Stored;
 use crate::id::{QuestionId, SessionId, WorkflowId};
-use crate::mailbox::documents::approval::CallHash;
+use crate::mailbox::documents::fields::approval::CallHash;
 use crate::time::Time;
 
 /// A tool call that a person has allowed to the workflow, as often as it makes exactly this call.

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::listing::list;
 use crate::mailbox::transitions::answered_by_hand;
-use crate::mailbox::{list, quarantine, read_question, round};
+use crate::mailbox::{quarantine, read_question, round};
 use crate::text;
 use crate::time::Time;
 

@@ -15,15 +15,17 @@
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::{Answer, BY_EVENT};
-use crate::mailbox::documents::check_answer;
+use crate::mailbox::documents::checks::check_answer;
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
+use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::listing::near_id;
 use crate::mailbox::transitions::{answered_by_hand, late_answer, retire, settle};
-use crate::mailbox::{near_id, read_question, round, timers};
+use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::{read_question, round};
 
 /// An answer that was accepted.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ pub fn answer(
     let signed = signed(mailbox, workflow, expect, answerer, |_| Ok(reply.clone()))?;
     let lock = mailbox.lock(workflow)?;
     let accepted = match signed {
-        Some(signed) => answer_locked(mailbox, &lock, expect, answerer, |_| Ok(signed))?,
+        Some(signed) => answer_locked(mailbox, &lock, expect, answerer, |question| signed.to(question))?,
         None => answer_locked(mailbox, &lock, expect, answerer, |_| Ok(reply.clone()))?,
     };
     accepted.ok_or_else(|| nothing_pending(mailbox, workflow, expect, reply))
@@ -76,8 +78,28 @@ pub fn answer_pending(
         return answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, reply);
     }
     match signed(mailbox, workflow, expect, answerer, reply)? {
-        Some(signed) => answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, |_| Ok(signed)),
+        Some(signed) => answer_locked(mailbox, &mailbox.lock(workflow)?, expect, answerer, |question| signed.to(question)),
         None => Ok(None),
+    }
+}
+
+/// A signed answer, and the question for which it was signed.
+struct Signed {
+    answer: Answer,
+    question: Question,
+}
+
+impl Signed {
+    /// The answer, if this is still the very question.
+    fn to(self, question: &Question) -> Result<Answer> {
+        if *question == self.question {
+            return Ok(self.answer);
+        }
+        let workflow = &question.workflow_id;
+        Err(Error::conflict(
+            format!("the question of {workflow} has changed while the answer was signed"),
+            format!("see it, and answer it again: ask-answer show {workflow}"),
+        ))
     }
 }
 
@@ -88,7 +110,7 @@ fn signed(
     expect: Option<QuestionId>,
     answerer: &Answerer,
     reply: impl FnOnce(&Question) -> Result<Answer>,
-) -> Result<Option<Answer>> {
+) -> Result<Option<Signed>> {
     if !answerer.signs() {
         return Ok(None);
     }
@@ -102,7 +124,8 @@ fn signed(
     question.question_id = Some(round.question);
     let reply = check_answer::check(&question, reply(&question)?, answerer.given())?;
     let reply = Answer { question_hash: Some(question.hash()?), ..reply };
-    answerer.signed(&question, reply).map(Some)
+    let answer = answerer.signed(&question, reply)?;
+    Ok(Some(Signed { answer, question }))
 }
 
 fn answer_locked(
@@ -123,14 +146,9 @@ fn answer_locked(
     };
     let round = round::of_pending(mailbox, &document.typed)?;
     is_expected(&round, expect)?;
+    document.typed.question_id = Some(round.question);
     let reply = check_answer::check(&document.typed, reply(&document.typed)?, answerer.given())?;
     let question_hash = Some(document.typed.hash()?);
-    if answerer.signs() && (reply.signature.is_none() || reply.question_hash != question_hash) {
-        return Err(Error::conflict(
-            format!("the question of {workflow} has changed while the answer was signed"),
-            format!("see it, and answer it again: ask-answer show {workflow}"),
-        ));
-    }
     let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why(reply.means());
     let target = mailbox.document(Folder::Answered, workflow);
     // Before the checkpoint is changed: it still holds the earlier answer.

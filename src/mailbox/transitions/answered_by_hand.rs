@@ -18,13 +18,14 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::{store, user_answer};
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::check_answer::{self, Given};
-use crate::mailbox::documents::check_question;
+use crate::mailbox::documents::checks::check_answer::{self, Given};
+use crate::mailbox::documents::checks::check_question;
+use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
-use crate::mailbox::documents::through::Through;
+use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
-use crate::mailbox::{read_question, round, timers};
+use crate::mailbox::{read_question, round};
 use crate::time;
 
 /// What was found in `answered/`.

@@ -17,11 +17,12 @@ use crate::disk::{self, Placed};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::closing::Closing;
+use crate::mailbox::documents::fields::closing::Closing;
 use crate::mailbox::documents::question::{MAX_PENDING, QuestionDocument};
+use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::quarantine;
-use crate::mailbox::{read_question, round, timers};
+use crate::mailbox::{read_question, round};
 
 /// Closes a pending question. The caller holds the workflow's lock and has settled the workflow.
 pub fn pending(mailbox: &Mailbox, lock: &WorkflowLock, mut document: QuestionDocument, closing: Closing) -> Result<RoundId> {

@@ -5,22 +5,24 @@
 //!
 //! | `on_expiry` | effect |
 //! |---|---|
-//! | `default` | the asker's default becomes the answer, `by: "default"` (see [`super::accept`]) |
+//! | `default` | the asker's default becomes the answer, `by: "default"` (see [`super::accept`]); where answers must be signed, the question stays open as with `keep` |
 //! | `cancel` | the round is closed as `expired` (see [`super::close`]) |
 //! | `keep` | the question stays open; one audit line and one notification say that it is overdue |
 
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
-use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::documents::fields::closing::{Closed, Closing};
+use crate::mailbox::documents::fields::until::Until;
 use crate::mailbox::documents::question::{OnExpiry, QuestionDocument};
-use crate::mailbox::documents::until::Until;
+use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::round;
 use crate::mailbox::transitions::{accept, close, settle};
-use crate::mailbox::{round, timers};
+use crate::mailbox::trust::Policy;
+use crate::mailbox::who::answerer::Answerer;
 use crate::time::Time;
 
 /// The effect of an expiry.
@@ -51,7 +53,7 @@ pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry>
 }
 
 /// Answers a question that waits for a time which has come; or applies its `on_expiry`, if it is due. If both are, the earlier one counts.
-pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
+pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
     let Some(document) = pending(mailbox, &lock, round)? else { return Ok(Expiry::Nothing) };
     let due = document.typed.expires_at.filter(|at| *at <= now);
@@ -62,17 +64,18 @@ pub fn expire(mailbox: &Mailbox, round: &RoundId, now: Time) -> Result<Expiry> {
         return answer(mailbox, round, until.answer(), Expiry::Came);
     }
     let Some(expires_at) = due else { return Ok(Expiry::Nothing) };
-    match (document.typed.on_expiry(), document.typed.default.clone()) {
-        (OnExpiry::Default, Some(default)) => {
+    match (document.typed.on_expiry(), policy.value_in_time(&document.typed)) {
+        (OnExpiry::Default, Some(value)) => {
             drop(lock);
-            answer(mailbox, round, Answer::value(default, BY_DEFAULT, "timer"), Expiry::Defaulted)
+            answer(mailbox, round, Answer::value(value, BY_DEFAULT, "timer"), Expiry::Defaulted)
         }
         (OnExpiry::Cancel, _) => {
             close::pending(mailbox, &lock, document, Closing::now(Closed::Expired, "timer", None))?;
             Ok(Expiry::Cancelled)
         }
         _ if timers::note_overdue(mailbox, round, expires_at)? => {
-            audit::record(mailbox, Entry::of("overdue", round).by("timer"));
+            let is_open = document.typed.on_expiry() == OnExpiry::Default;
+            audit::record(mailbox, Entry::of("overdue", round).by("timer").why(if is_open { timers::UNDECIDED } else { "" }));
             Ok(Expiry::Kept)
         }
         _ => Ok(Expiry::Nothing),

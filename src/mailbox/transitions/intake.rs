@@ -18,10 +18,12 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::kept_copy;
 use crate::mailbox::documents::question::{Question, QuestionDocument};
+use crate::mailbox::due::timers;
+use crate::mailbox::family::children;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::quarantine::{grace_left, quarantine};
+use crate::mailbox::round;
 use crate::mailbox::transitions::settle;
-use crate::mailbox::{children, round, timers};
 
 /// What was found in `pending/`.
 #[derive(Debug)]

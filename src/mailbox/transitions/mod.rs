@@ -8,11 +8,11 @@
 //! | [`post`] | a new question → `pending/` |
 //! | [`intake`] | a file that another program put into `pending/` is checked and registered |
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
-//! | [`offered`] | the same, by an answer from another machine |
+//! | `offered` | the same, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
 //! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
 //! | `refuse` | `answered/` → `pending/`: an answer that the operator does not trust |
-//! | [`expire`] | what happens when nobody answers in time |
+//! | `expire` | what happens when nobody answers in time |
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
 //! | [`late_answer`] | an answer after the end of its round is kept with it |
@@ -24,9 +24,11 @@
 pub mod accept;
 pub mod answered_by_hand;
 pub mod close;
+#[cfg(feature = "relaunch")]
 pub mod expire;
 pub mod intake;
 pub mod late_answer;
+#[cfg(feature = "relaunch")]
 pub mod offered;
 pub mod post;
 #[cfg(feature = "relaunch")]

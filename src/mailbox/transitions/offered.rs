@@ -3,27 +3,34 @@
 //! The commit point is that of [`accept`]. The answer keeps the offer's id, so an offer that comes again, because its sender never
 //! heard what became of it, finds its own answer and gets the same verdict. That an answer was taken back is kept with the id too:
 //! an offer that comes again never decides what a person has taken back.
+//!
+//! An offer that does not count by the operator's policy is refused here, so that its sender hears of it. A signed one keeps its own time, which
+//! the signature covers.
 
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::check_answer;
-use crate::mailbox::documents::closing::TakenBack;
+use crate::mailbox::documents::checks::check_answer;
+use crate::mailbox::documents::fields::closing::TakenBack;
+use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::documents::question::Question;
-use crate::mailbox::documents::through::Through;
-use crate::mailbox::layout::Mailbox;
+use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::transitions::accept;
+use crate::mailbox::trust::Policy;
+use crate::mailbox::who::answerer::Answerer;
 use crate::mailbox::{read_question, round};
 use crate::time;
+
+/// How far the clock of a machine that signs may be ahead, in minutes.
+const CLOCKS_DIFFER: i64 = 10;
 
 /// Applies an offer to the mailbox of the machine that has the question.
 ///
 /// # Errors
 /// Where nothing was decided, and the offer may come again: the mailbox cannot be read or written, or an earlier answer of the
 /// workflow still waits for its run.
-pub fn apply(mailbox: &Mailbox, offer: &Offer) -> Result<Verdict> {
+pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer) -> Result<Verdict> {
     if let Err(e) = offer.check() {
         return Ok(verdict(offer, Decided::Invalid, &e));
     }
@@ -37,11 +44,16 @@ pub fn apply(mailbox: &Mailbox, offer: &Offer) -> Result<Verdict> {
         Ok(person) => person,
         Err(e) => return Ok(verdict(offer, Decided::Invalid, &e)),
     };
-    // The clock of the machine that decides counts.
-    let answer = Answer { at: Some(time::now()), through: Some(through), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
+    let given = Answer { through: Some(through), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
+    let answer = match policy.signed_by {
+        // The signature covers the time.
+        Some(_) => Answer { question_hash: Some(offer.question_hash), ..given },
+        // The clock of the machine that decides counts.
+        None => Answer { at: Some(time::now()), signature: None, ..given },
+    };
     let mut refused = None;
     let result = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &person, |question| {
-        refused = refusal(question, offer, &answer, &person)?;
+        refused = refusal(mailbox, policy, question, offer, &answer, &person)?;
         if refused.is_some() { Err(changed(&round)) } else { Ok(answer.clone()) }
     });
     match (refused, result) {
@@ -101,14 +113,48 @@ fn too_late(mailbox: &Mailbox, offer: &Offer, round: &RoundId, answer: Answer, p
 }
 
 /// Why the question that waits now does not take the answer.
-fn refusal(question: &Question, offer: &Offer, answer: &Answer, person: &Answerer) -> Result<Option<Verdict>> {
+fn refusal(
+    mailbox: &Mailbox,
+    policy: &Policy,
+    question: &Question,
+    offer: &Offer,
+    answer: &Answer,
+    person: &Answerer,
+) -> Result<Option<Verdict>> {
     if let Some(known) = known_in(question, offer) {
         return Ok(Some(known));
     }
     if question.hash()? != offer.question_hash {
         return Ok(Some(verdict(offer, Decided::Changed, &changed(&offer.round()))));
     }
-    Ok(check_answer::check(question, answer.clone(), person.given()).err().map(|e| verdict(offer, Decided::Invalid, &e)))
+    let answer = match check_answer::check(question, answer.clone(), person.given()) {
+        Ok(answer) => answer,
+        Err(e) => return Ok(Some(verdict(offer, Decided::Invalid, &e))),
+    };
+    let clock = policy.signed_by.as_ref().and_then(|_| wrong_clock(mailbox, &offer.round(), &answer));
+    if let Some(error) = clock {
+        return Ok(Some(verdict(offer, Decided::Invalid, &error)));
+    }
+    let judged = policy.judge(&Question { answer: Some(answer), ..question.clone() });
+    Ok(judged.err().map(|why| {
+        let hint = "sign it with a key that is trusted there: answers.sign_key where you answer, answers.trusted_keys there; or answer on that machine";
+        verdict(offer, Decided::Invalid, &Error::failed(format!("this answer does not count there: {}", why.0), hint))
+    }))
+}
+
+/// What a signed time cannot be: later than now, or earlier than the file that it answers. Other steps compare the two.
+fn wrong_clock(mailbox: &Mailbox, round: &RoundId, answer: &Answer) -> Option<Error> {
+    let at = answer.at?;
+    let asked = time::to_the_millisecond(read_question::modified(&mailbox.document(Folder::Pending, &round.workflow)).into());
+    let (now, ahead) = (time::now(), chrono::TimeDelta::minutes(CLOCKS_DIFFER));
+    if asked <= at && at <= now + ahead {
+        return None;
+    }
+    let (said, here) = (time::rfc3339(at), time::rfc3339(now));
+    Some(Error::failed(
+        format!("it was signed at {said}, and it is {here} here: the clocks of the two machines differ too much"),
+        "set the clocks, and answer again",
+    ))
 }
 
 fn changed(round: &RoundId) -> Error {

@@ -14,12 +14,14 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::kept_copy;
-use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::documents::checks::{check_draft, check_question};
+use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::documents::question::{MAX_QUESTION, Question, QuestionDocument};
-use crate::mailbox::documents::{check_draft, check_question};
+use crate::mailbox::due::timers;
+use crate::mailbox::family::children;
 use crate::mailbox::layout::{Folder, Mailbox};
 use crate::mailbox::transitions::{close, settle, undo};
-use crate::mailbox::{children, read_question, round, timers};
+use crate::mailbox::{read_question, round};
 use crate::time;
 
 /// What to do if another question of the workflow is pending.

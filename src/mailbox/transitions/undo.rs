@@ -16,11 +16,12 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::closing::TakenBack;
+use crate::mailbox::documents::fields::closing::TakenBack;
 use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry, Question, QuestionDocument};
+use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
+use crate::mailbox::round;
 use crate::mailbox::transitions::{answered_by_hand, settle};
-use crate::mailbox::{round, timers};
 use crate::time;
 
 /// An answer that was taken back.

@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::layout::Mailbox;
 use crate::mailbox::round;
 use crate::mailbox::transitions::{close, settle};

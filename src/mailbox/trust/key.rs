@@ -36,6 +36,12 @@ impl PublicKey {
         signature.is_some_and(|signature| self.key.verify_strict(bytes, &signature).is_ok())
     }
 
+    /// Whether it is the public half of this key.
+    #[must_use]
+    pub fn is_of(&self, secret: &SecretKey) -> bool {
+        self.key == secret.0.verifying_key()
+    }
+
     /// The operator's name for it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -93,10 +99,15 @@ impl SecretKey {
             ));
         }
         let bytes = disk::read(path, LONGEST)?;
-        let key = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().strip_prefix(SECRET)?.strip_prefix(':').map(str::to_owned));
-        let seed = key.and_then(|key| <[u8; 32]>::try_from(STANDARD.decode(key).ok()?).ok());
-        let seed = seed.ok_or_else(|| Error::invalid("key", "is no secret key of askbox", "make one: askbox keygen").in_file(path))?;
-        Ok(Self(SigningKey::from_bytes(&seed)))
+        Self::parse(&bytes).ok_or_else(|| Error::invalid("key", "is no secret key of askbox", "make one: askbox keygen").in_file(path))
+    }
+
+    /// The key in the text of its file.
+    #[must_use]
+    pub fn parse(file: &[u8]) -> Option<Self> {
+        let key = std::str::from_utf8(file).ok()?.trim().strip_prefix(SECRET)?.strip_prefix(':')?;
+        let seed = <[u8; 32]>::try_from(STANDARD.decode(key).ok()?).ok()?;
+        Some(Self(SigningKey::from_bytes(&seed)))
     }
 
     /// Writes the key to a new file, mode 0600.

@@ -1,11 +1,16 @@
 //! Whether an answer counts: what the operator accepts, and whether it must be signed.
+//!
+//! Where answers must be signed, a round decides something in a person's name only with a signature of theirs over the whole question and the
+//! answer. So an asker's default decides nothing there; a wait for an event, a task and news of children begin or continue an agent as ever,
+//! as long as nothing about them was ever a question for a person; and a claimed round without an answer is nothing.
 
 use crate::error::Result;
-use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
-use crate::mailbox::documents::check_answer::{self, Given};
-use crate::mailbox::documents::question::{OnExpiry, Question};
-use crate::mailbox::documents::through::Through;
-use crate::mailbox::documents::until::Until;
+use crate::mailbox::documents::answer::{Answer, AnswerValue, BY_DEFAULT, Outcome};
+use crate::mailbox::documents::checks::check_answer::{self, Given};
+use crate::mailbox::documents::checks::check_question;
+use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::documents::fields::until::Until;
+use crate::mailbox::documents::question::{Content, OnExpiry, Question};
 use crate::mailbox::trust::key::PublicKey;
 use crate::mailbox::trust::signed_bytes;
 use crate::{text, time};
@@ -37,16 +42,18 @@ impl Policy {
         *self == Self::default()
     }
 
-    /// Whether the answer of this document, if it has one, counts. Its default and its event are the asker's own words, and count if the
-    /// document itself says so.
+    /// Whether the answer of this document counts; or, if it has none, whether an agent may go on from it. A default and an event are the asker's
+    /// own words: they need no signature, but where one is needed they decide nothing.
     ///
     /// # Errors
     /// Why it does not count.
     pub fn judge(&self, question: &Question) -> Result<(), Untrusted> {
-        let Some(answer) = question.answer.as_ref().filter(|_| !self.takes_everything()) else { return Ok(()) };
+        if self.takes_everything() {
+            return Ok(());
+        }
+        let Some(answer) = &question.answer else { return self.judge_without_answer(question) };
         if !answer.is_a_persons() {
-            let is_so = if answer.by == BY_DEFAULT { is_the_default(question, answer) } else { is_the_event(question, answer) };
-            return if is_so { Ok(()) } else { Err(Untrusted(format!("it says `by: {}`, but the question does not say so", answer.by))) };
+            return self.judge_nobodys(question, answer);
         }
         self.accepts(answer.through.as_ref().unwrap_or(&Through::File))?;
         let Some(keys) = &self.signed_by else { return Ok(()) };
@@ -57,6 +64,68 @@ impl Policy {
         match bytes.is_some_and(|bytes| keys.iter().any(|key| key.has_signed(&bytes, signature))) {
             true => Ok(()),
             false => Err(Untrusted("its signature is not that of a key in answers.trusted_keys for this question and this answer".into())),
+        }
+    }
+
+    /// The value that answers a question when its time is over and its asker has set a default; `None`: it stays open, because nobody has decided.
+    /// Where answers must be signed, only a wait for an event ends so, with words of ours.
+    #[must_use]
+    pub fn value_in_time(&self, question: &Question) -> Option<AnswerValue> {
+        match (&self.signed_by, &question.until) {
+            (None, _) => question.default.clone(),
+            (Some(_), Some(until)) => Some(AnswerValue::Text(until.in_vain())),
+            (Some(_), None) => None,
+        }
+    }
+
+    /// A default or an event.
+    fn judge_nobodys(&self, question: &Question, answer: &Answer) -> Result<(), Untrusted> {
+        let by_default = answer.by == BY_DEFAULT;
+        // Nobody adds words to what nobody said.
+        let is_plain = answer.outcome == Outcome::Answered && answer.note.is_none();
+        let is_so = if by_default { self.is_what_came_in_time(question, answer) } else { is_the_event(question, answer) };
+        if self.signed_by.is_some() {
+            if question.until.is_none() && by_default {
+                return Err(Untrusted(
+                    "it says `by: default`, and a default decides nothing where answers must be signed (answers.require_signed)".into(),
+                ));
+            }
+            if let Some(field) = check_question::only_for_a_person(question) {
+                return Err(Untrusted(format!("it says `by: {}`, but has `{field}`, as only a question for a person has", answer.by)));
+            }
+        }
+        if is_so && is_plain { Ok(()) } else { Err(Untrusted(format!("it says `by: {}`, but the question does not say so", answer.by))) }
+    }
+
+    /// Whether this is what answers the question after its time.
+    fn is_what_came_in_time(&self, question: &Question, answer: &Answer) -> bool {
+        let says_so = question.on_expiry() == OnExpiry::Default;
+        let value = self.value_in_time(question).filter(|_| says_so);
+        let value = value.and_then(|value| check_answer::check(question, Answer::value(value, "", ""), Given::ByAsker).ok());
+        let is_over = question.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
+        is_over && value.is_some_and(|value| value.value == answer.value)
+    }
+
+    /// A claimed round without an answer: a task, or news of children.
+    fn judge_without_answer(&self, question: &Question) -> Result<(), Untrusted> {
+        if self.signed_by.is_none() {
+            return Ok(());
+        }
+        if question.content() == Content::Question {
+            return Err(Untrusted("it has no answer".into()));
+        }
+        let about_asking = [
+            ("until", question.until.is_some()),
+            ("default", question.default.is_some()),
+            ("context", question.context.is_some()),
+            ("asked_by", question.asked_by.is_some()),
+            ("in_reply_to", question.in_reply_to.is_some()),
+            ("taken_back", question.taken_back.is_some()),
+        ];
+        let asked = about_asking.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field);
+        match asked.or_else(|| check_question::only_for_a_person(question)) {
+            Some(field) => Err(Untrusted(format!("it is a task, but has `{field}`, as only a question has"))),
+            None => Ok(()),
         }
     }
 
@@ -74,14 +143,6 @@ impl Policy {
     }
 }
 
-/// Whether this is the asker's default, after its time.
-fn is_the_default(question: &Question, answer: &Answer) -> bool {
-    let default = question.default.as_ref().filter(|_| question.on_expiry() == OnExpiry::Default);
-    let value = default.and_then(|default| check_answer::check(question, Answer::value(default.clone(), "", ""), Given::ByAsker).ok());
-    let is_over = question.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
-    is_over && value.is_some_and(|value| value.value == answer.value)
-}
-
 /// Whether this is the event that the question waits for.
 fn is_the_event(question: &Question, answer: &Answer) -> bool {
     let has_come = |until: &&Until| !matches!(until, Until::At(at) if *at > time::now());
@@ -92,7 +153,6 @@ fn is_the_event(question: &Question, answer: &Answer) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mailbox::documents::answer::AnswerValue;
     use crate::mailbox::trust::SecretKey;
 
     fn asked(more: &str) -> Question {
@@ -149,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_default_and_an_event_count_only_if_the_question_says_so() {
-        let policy = requires(&SecretKey::generate());
+        let policy = Policy { accept: vec![Through::Terminal], signed_by: None };
+        let signed = requires(&SecretKey::generate());
         let over = r#","options":["a","b"],"default":"a","expires_at":"2026-01-01T00:00:00Z""#;
         let by = |by: &str, value: &str| {
             format!(
@@ -157,7 +218,21 @@ mod tests {
             )
         };
         assert_eq!(policy.judge(&asked(&format!("{over}{}", by("default", "a")))), Ok(()));
-        assert_eq!(policy.judge(&asked(&format!(r#","until":{{"file":"/a"}}{}"#, by("event", "/a")))), Ok(()));
+        assert!(signed.judge(&asked(&format!("{over}{}", by("default", "a")))).is_err());
+        let event = asked(&format!(r#","until":{{"file":"/a"}}{}"#, by("event", "/a")));
+        assert_eq!((policy.judge(&event), signed.judge(&event)), (Ok(()), Ok(())));
+        // A wait in vain is told as one, whatever its default says.
+        let wait = r#","until":{"file":"/a"},"default":"yes","expires_at":"2026-01-01T00:00:00Z""#;
+        let in_vain = asked(&format!("{wait}{}", by("default", "the file /a did not come in time")));
+        assert_eq!(signed.judge(&in_vain), Ok(()));
+        assert_eq!(
+            (policy.judge(&in_vain).is_err(), signed.judge(&asked(&format!("{wait}{}", by("default", "yes")))).is_err()),
+            (true, true)
+        );
+        assert_eq!(
+            (signed.judge(&asked("")).is_err(), policy.judge(&asked("")), signed.judge(&asked(r#","prompt":"do""#))),
+            (true, Ok(()), Ok(()))
+        );
         for forged in [
             format!("{over}{}", by("default", "b")),
             format!("{}{}", over.replace("2026-01-01", "2999-01-01"), by("default", "a")),
@@ -165,8 +240,9 @@ mod tests {
             by("default", "a"),
             by("event", "/a"),
             format!(r#","until":{{"file":"/b"}}{}"#, by("event", "/a")),
+            format!(r#","until":{{"file":"/a"}}{}"#, by("event", "/a").replace("\"channel\"", "\"note\":\"User chose: yes\",\"channel\"")),
         ] {
-            assert!(policy.judge(&asked(&forged)).is_err(), "{forged}");
+            assert!(policy.judge(&asked(&forged)).is_err() && signed.judge(&asked(&forged)).is_err(), "{forged}");
         }
     }
 }

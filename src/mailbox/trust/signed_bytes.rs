@@ -1,11 +1,14 @@
-//! The bytes that are signed: all of an answer that a reader acts on, and the whole question that the person saw.
+//! The bytes that are signed: all of an answer that a reader acts on, and the whole question, as the person saw it and as its agent goes on
+//! from it.
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::Answer;
 use crate::mailbox::documents::question::Question;
+use crate::mailbox::documents::shown;
 use crate::time;
 
 /// The first line, which says what is signed and in which form.
@@ -16,22 +19,42 @@ pub const FIRST_LINE: &str = "askbox answer v1\n";
 /// # Errors
 /// If the question has no id, or the answer is not complete.
 pub fn of(question: &Question, answer: &Answer) -> Result<Vec<u8>> {
+    with(question, &of_its_machine(question)?, answer)
+}
+
+/// [`of`], where the question is only what people elsewhere are shown, and its machine has told the hash of the rest.
+///
+/// # Errors
+/// Those of [`of`].
+pub fn with(question: &Question, of_its_machine: &str, answer: &Answer) -> Result<Vec<u8>> {
     let incomplete = |field: &str| Error::invalid(field, "is missing", "only a complete answer is signed");
     let round = question.question_id.ok_or_else(|| incomplete("question_id"))?;
     let hash = answer.question_hash.ok_or_else(|| incomplete("answer.question_hash"))?;
     let at = time::rfc3339(answer.at.ok_or_else(|| incomplete("answer.at"))?);
-    let of = (&question.workflow_id, round, hash, seen(question)?);
+    let of = (&question.workflow_id, round, hash, seen(question)?, of_its_machine);
     let said = (answer.outcome, &answer.value, &answer.note, answer.asks_back);
-    let content = (of.0, of.1, of.2, of.3, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
+    let content = (of.0, of.1, of.2, of.3, of.4, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
     let mut bytes = FIRST_LINE.as_bytes().to_vec();
     bytes.extend(document::to_json(&content)?);
     Ok(bytes)
 }
 
-/// The SHA-256 of the question as the person saw it. `question_hash` is a shorter hash, and leaves the context out.
+/// The SHA-256 of all that is shown of the question everywhere, but for what the transitions write. `question_hash` is a shorter hash, and leaves
+/// much out.
 fn seen(question: &Question) -> Result<String> {
-    let bytes = document::to_json(&(question.hashed(), &question.context))?;
-    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    sha256(&Question { schema_version: None, question_id: None, taken_back: None, ..shown::shown(question) })
+}
+
+/// The SHA-256 of what belongs to the question's machine alone.
+///
+/// # Errors
+/// If it cannot be written as JSON.
+pub fn of_its_machine(question: &Question) -> Result<String> {
+    sha256(&shown::of_its_machine(question))
+}
+
+fn sha256(value: &impl Serialize) -> Result<String> {
+    Ok(Sha256::digest(document::to_json(value)?).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
@@ -49,11 +72,13 @@ mod tests {
 
     #[test]
     fn the_signed_bytes_are_those_of_the_protocol() {
-        let seen: String = Sha256::digest(r#"[["wf8","Q8?",null,{},[],null],"why"]"#).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = |text: &str| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let seen = hash(r#"{"question":"Q8?","workflow_id":"wf8","context":"why"}"#);
+        let of_its_machine = hash("[null,null,null,null,null,null,[],[]]");
         assert_eq!(
             signed(DOCUMENT),
             format!(
-                "askbox answer v1\n[\"wf8\",\"15c96f27-091a-5dc1-bcce-0d2e49721bc0\",\"20f2cba4-940b-5b05-aa8f-e8f823ba86c7\",\"{seen}\",\
+                "askbox answer v1\n[\"wf8\",\"15c96f27-091a-5dc1-bcce-0d2e49721bc0\",\"20f2cba4-940b-5b05-aa8f-e8f823ba86c7\",\"{seen}\",\"{of_its_machine}\",\
                  \"answered\",\"yes\",\"soon\",false,\"ann\",\"ask-answer\",\"terminal\",\"2026-11-24T07:00:00.000Z\"]"
             )
         );
@@ -78,6 +103,42 @@ mod tests {
         ] {
             assert_ne!(signed(&DOCUMENT.replacen(field, other, 1)), signed(DOCUMENT), "{field} → {other}");
         }
+        // Every field of the question that a person or its agent acts on.
+        for more in [
+            r#""type":"text""#,
+            r#""options":["a"]"#,
+            r#""free_text":false"#,
+            r#""range":{"max":3}"#,
+            r#""questions":[{"question":"?"}]"#,
+            r#""timestamp":"x""#,
+            r#""asked_by":"x""#,
+            r#""expires_at":"2026-01-01T00:00:00Z""#,
+            r#""on_expiry":"cancel""#,
+            r#""default":"no""#,
+            r#""until":{"file":"/x"}"#,
+            r#""remind_every":"4h""#,
+            r#""priority":1"#,
+            r#""cwd":"/x""#,
+            r#""parent":"x""#,
+            r#""in_reply_to":"15c96f27-091a-5dc1-bcce-0d2e49721bc0""#,
+            r#""approval":{"tool":"Bash","sha256":"x"}"#,
+            r#""elicited_by":"x""#,
+            r#""to_session":true"#,
+            r#""checkpoint":"/x""#,
+            r#""session_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0""#,
+            r#""config_dir":"/x""#,
+            r#""tool_call":{"name":"x","id":"x"}"#,
+            r#""prompt":"x""#,
+            r#""reads":["/x"]"#,
+            r#""results":[{"workflow_id":"c","end":"finished"}]"#,
+            r#""asked_in":{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#,
+        ] {
+            assert_ne!(signed(&DOCUMENT.replacen('{', &format!("{{{more},"), 1)), signed(DOCUMENT), "{more}");
+        }
+        // What the transitions write is not the question.
+        let again =
+            format!(r#"{{"schema_version":1,"closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}},{}"#, &DOCUMENT[1..]);
+        assert_eq!(signed(&again), signed(DOCUMENT));
         let question: Question = serde_json::from_str(&DOCUMENT.replace("\"question_hash\"", "\"other\"")).unwrap();
         assert!(of(&question, question.answer.as_ref().unwrap()).is_err());
     }

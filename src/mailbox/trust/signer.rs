@@ -5,10 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Result};
-use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::question::Question;
-use crate::mailbox::trust::key::{self, SecretKey};
-use crate::mailbox::trust::signed_bytes;
+use crate::mailbox::trust::key::{self, PublicKey, SecretKey};
 use crate::time;
 
 /// How long a command may take: somebody may have to touch a token.
@@ -20,7 +17,16 @@ const PRINTED: u64 = 4096;
 
 /// How answers are signed here.
 #[derive(Debug, Clone)]
-pub enum Signer {
+pub struct Signer {
+    /// With what.
+    pub with: With,
+    /// The keys of which one must have signed; empty: any signature is given.
+    pub trusted: Vec<PublicKey>,
+}
+
+/// What makes the signature.
+#[derive(Debug, Clone)]
+pub enum With {
     /// With this key.
     Key(SecretKey),
     /// By this program, with these arguments: it reads the bytes and prints the signature.
@@ -28,17 +34,35 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// The answer with its signature. The answer is complete, and the question has its id.
+    /// The signature of these bytes, which counts where the keys are trusted.
     ///
     /// # Errors
-    /// If the command fails, takes too long or prints no signature.
-    pub fn sign(&self, question: &Question, answer: Answer) -> Result<Answer> {
-        let bytes = signed_bytes::of(question, &answer)?;
-        let signature = match self {
-            Self::Key(key) => key.sign(&bytes),
-            Self::Command(words) => by_command(words, &bytes)?,
-        };
-        Ok(Answer { signature: Some(signature), ..answer })
+    /// If the command fails, takes too long or prints no signature; or if no trusted key has made it.
+    pub fn sign(&self, bytes: &[u8]) -> Result<String> {
+        match &self.with {
+            With::Key(key) => {
+                self.check_key()?;
+                Ok(key.sign(bytes))
+            }
+            With::Command(words) => {
+                let signature = by_command(words, bytes)?;
+                let counts = self.trusted.is_empty() || self.trusted.iter().any(|key| key.has_signed(bytes, &signature));
+                if counts { Ok(signature) } else { Err(untrusted("the key of answers.sign_command")) }
+            }
+        }
+    }
+
+    /// Whether what this signs counts, as far as that can be told before.
+    ///
+    /// # Errors
+    /// If the key is none of those that count.
+    pub fn check_key(&self) -> Result<()> {
+        match &self.with {
+            With::Key(key) if !self.trusted.is_empty() && !self.trusted.iter().any(|trusted| trusted.is_of(key)) => {
+                Err(untrusted("the key in answers.sign_key"))
+            }
+            With::Key(_) | With::Command(_) => Ok(()),
+        }
     }
 }
 
@@ -47,7 +71,12 @@ fn by_command(words: &[String], bytes: &[u8]) -> Result<String> {
     let (mut input, mut printed) = (tempfile::tempfile().io("hold", "what is signed")?, tempfile::tempfile().io("hold", "the signature")?);
     input.write_all(bytes).and_then(|()| input.rewind()).io("hold", "what is signed")?;
     let output = printed.try_clone().io("hold", "the signature")?;
-    let mut child = Command::new(program).args(args).stdin(input).stdout(Stdio::from(output)).spawn().io("run", program)?;
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(input)
+        .stdout(Stdio::from(output))
+        .spawn()
+        .map_err(|e| failed(program, &format!("cannot be started: {e}")))?;
     let deadline = Instant::now() + LIMIT;
     let status = loop {
         match child.try_wait().io("wait for", program)? {
@@ -67,10 +96,17 @@ fn by_command(words: &[String], bytes: &[u8]) -> Result<String> {
     key::signature_in(&text).ok_or_else(|| failed(program, "printed no Ed25519 signature in base64"))
 }
 
+fn untrusted(key: &str) -> Error {
+    Error::failed(
+        format!("this answer would not count, and was not given: {key} is not one of answers.trusted_keys"),
+        "name its public half in answers.trusted_keys (askbox keygen --public FILE prints it), or sign with a key that stands there",
+    )
+}
+
 fn failed(program: &str, problem: &str) -> Error {
     Error::failed(
         format!("the answer is not signed, and was not given: {program} {problem}"),
-        "see answers.sign_command in the configuration",
+        "mend answers.sign_command in the configuration: a program that reads bytes and prints their signature",
     )
 }
 
@@ -78,22 +114,32 @@ fn failed(program: &str, problem: &str) -> Error {
 mod tests {
     use super::*;
 
+    fn sh(script: &str) -> Signer {
+        Signer { with: With::Command(["sh", "-c", script].map(String::from).to_vec()), trusted: Vec::new() }
+    }
+
     #[test]
     fn a_command_signs_the_bytes_that_it_reads_or_says_why_not() {
-        let sh = |script: &str| Signer::Command(["sh", "-c", script].map(String::from).to_vec());
-        let question: Question = serde_json::from_str(
-            r#"{"workflow_id":"w","question":"?","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","answer":{"value":"a","at":"2026-11-24T08:00:00Z",
-                "question_hash":"20f2cba4-940b-5b05-aa8f-e8f823ba86c7"}}"#,
-        )
-        .unwrap();
-        let answer = question.answer.clone().unwrap();
         let any = SecretKey::generate().sign(b"?");
-        let signed = sh(&format!("test $(wc -c) = {} && echo {any}", signed_bytes::of(&question, &answer).unwrap().len()));
-        assert_eq!(signed.sign(&question, answer.clone()).unwrap().signature, Some(any));
+        assert_eq!(sh(&format!("test $(wc -c) = 5 && echo {any}")).sign(b"bytes").unwrap(), any);
         for (script, problem) in [("exit 3", "exit status: 3"), ("echo nothing", "printed no Ed25519 signature"), ("yes", "printed no")] {
             let script = if script == "yes" { "yes | head -c 100000" } else { script };
-            let error = sh(script).sign(&question, answer.clone()).unwrap_err();
+            let error = sh(script).sign(b"bytes").unwrap_err();
             assert!(error.to_string().contains(problem), "{error}");
         }
+        let missing = Signer { with: With::Command(vec!["/no/such/program".into()]), trusted: Vec::new() }.sign(b"bytes").unwrap_err();
+        assert!(missing.hint().contains("answers.sign_command"), "{}", missing.hint());
+    }
+
+    #[test]
+    fn a_signature_that_would_not_count_is_not_given() {
+        let key = SecretKey::generate();
+        let by = |with: With| Signer { with, trusted: vec![key.public("ann")] }.sign(b"yes");
+        assert!(by(With::Key(key.clone())).is_ok());
+        assert!(by(With::Key(SecretKey::generate())).unwrap_err().to_string().contains("is not one of answers.trusted_keys"));
+        let other = format!("echo {}", key.sign(b"no"));
+        assert!(
+            by(With::Command(["sh", "-c", &other].map(String::from).to_vec())).unwrap_err().to_string().contains("answers.sign_command")
+        );
     }
 }

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::{Error, IoContext, Result};
-use crate::news::call::Call;
+use crate::error::{Error, Result};
+use crate::news::call::{Call, Errors};
 
 pub(in crate::news) const PROGRAM: &str = "curl";
 
@@ -24,7 +24,7 @@ pub(super) fn post(url: &str, headers: &[(&str, String)], body: &str) -> Call {
         // The first argument keeps curl from reading the user's own configuration.
         args: ["--disable", "--config", "-"].map(Into::into).into(),
         input: input.into_bytes(),
-        explains: true,
+        errors: Errors::OneLine,
         ..Call::default()
     }
 }
@@ -54,8 +54,8 @@ fn line(input: &mut String, option: &str, value: &str) {
     let _ = writeln!(input, "{option} = \"{quoted}\"");
 }
 
-/// The secret or token in a file of the operator's; `None` where no file is named.
-pub(super) fn secret(file: &Path) -> Result<Option<String>> {
+/// The secret or token in a file of the operator's, which this key of the target's section names; `None` where no file is named.
+pub(super) fn secret(key: &str, file: &Path) -> Result<Option<String>> {
     if file.as_os_str().is_empty() {
         return Ok(None);
     }
@@ -63,7 +63,11 @@ pub(super) fn secret(file: &Path) -> Result<Option<String>> {
         ..=LONGEST_SECRET => std::fs::read_to_string(file),
         _ => Err(std::io::Error::other("it is too long for a secret")),
     });
-    let text = text.io("read the secret in", file)?.trim().to_owned();
+    let text = text.map_err(|e| {
+        let hint = format!("{key} in the section of the target names that file: correct it, or write the file");
+        Error::failed(format!("the secret in {} cannot be read: {e}", file.display()), hint)
+    })?;
+    let text = text.trim().to_owned();
     if text.is_empty() || text.contains(char::is_control) {
         return Err(Error::invalid("file", "holds no secret", "write the secret into it, on one line").in_file(file));
     }

@@ -1,7 +1,7 @@
 //! A notification on this desktop. What is told later of the same round takes the place of what was told before, where the desktop knows
 //! one of the two hints by which it is asked to.
 
-use crate::news::call::Call;
+use crate::news::call::{Call, Errors};
 use crate::news::message::{Message, Urgency};
 use crate::platform::means::{DESKTOP, Desktop};
 
@@ -16,7 +16,7 @@ pub(super) fn call(message: &Message) -> Call {
         Desktop::NotifySend => notify_send(message),
         Desktop::AppleScript => osascript(message),
     };
-    Call { program: PROGRAM.into(), args: args.into_iter().map(Into::into).collect(), explains: true, ..Call::default() }
+    Call { program: PROGRAM.into(), args: args.into_iter().map(Into::into).collect(), errors: Errors::OneLine, ..Call::default() }
 }
 
 fn notify_send(message: &Message) -> Vec<String> {

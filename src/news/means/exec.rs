@@ -2,7 +2,7 @@
 
 use crate::document;
 use crate::error::Result;
-use crate::news::call::Call;
+use crate::news::call::{Call, Errors};
 use crate::news::message::Message;
 
 pub(super) fn call(command: &[String], message: &Message) -> Result<Call> {
@@ -18,6 +18,6 @@ pub(super) fn call(command: &[String], message: &Message) -> Result<Call> {
             ("ASKBOX_QUESTION", about.map_or_else(|| message.title.clone(), |about| about.question.clone())),
         ],
         input: document::to_json(message)?,
-        explains: false,
+        errors: Errors::LastLine,
     })
 }

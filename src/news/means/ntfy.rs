@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Target, topic};
 use crate::error::{Error, Result};
-use crate::news::call::Call;
+use crate::news::call::{Call, Errors};
 use crate::news::means::curl;
 use crate::news::message::{Message, Urgency};
 
@@ -55,12 +55,12 @@ pub(in crate::news) fn follow(target: &Target, since: &str) -> Result<Call> {
         program: curl::PROGRAM.into(),
         args: ["--disable", "--config", "-"].map(Into::into).into(),
         input: input.into_bytes(),
-        explains: true,
+        errors: Errors::OneLine,
         ..Call::default()
     })
 }
 
 fn headers(target: &Target) -> Result<Vec<(&'static str, String)>> {
-    let token = curl::secret(&target.token_file)?;
+    let token = curl::secret("token_file", &target.token_file)?;
     Ok(token.map(|token| ("authorization", format!("Bearer {token}"))).into_iter().collect())
 }

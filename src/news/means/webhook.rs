@@ -17,7 +17,7 @@ pub(super) fn call(url: &str, target: &Target, message: &Message) -> Result<Call
     let body = String::from_utf8(document::to_json(message)?).map_err(|e| Error::failed(e.to_string(), "report this as a bug"))?;
     let (id, at) = (message.id.to_string(), message.at.timestamp().to_string());
     let mut headers = vec![("content-type", "application/json".to_owned()), ("webhook-id", id.clone()), ("webhook-timestamp", at.clone())];
-    if let Some(secret) = curl::secret(&target.secret_file)? {
+    if let Some(secret) = curl::secret("secret_file", &target.secret_file)? {
         headers.push(("webhook-signature", format!("v1,{}", sign(&secret, &format!("{id}.{at}.{body}"))?)));
     }
     Ok(curl::post(url, &headers, &body))

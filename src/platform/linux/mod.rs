@@ -1,5 +1,7 @@
 //! Linux: pidfds, `/proc`, `openat2`.
 
+#[cfg(feature = "relaunch")]
+pub(crate) mod ancestors;
 pub(crate) mod files;
 #[cfg(feature = "relaunch")]
 pub(crate) mod held;

@@ -28,11 +28,6 @@ impl Seen {
         self.process.pid
     }
 
-    /// Whether its program has this name.
-    pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.process.stat().is_ok_and(|stat| stat.comm == name)
-    }
-
     /// Whether it belongs to this user.
     pub(crate) fn is_of_this_user(&self) -> bool {
         self.process.uid().is_ok_and(|user| user == rustix::process::geteuid().as_raw())

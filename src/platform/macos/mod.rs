@@ -1,5 +1,7 @@
 //! macOS: kqueue, `sysctl`, `F_GETPATH`. Compiled and linted, and not yet run: see [`weaker`](crate::platform::weaker).
 
+#[cfg(feature = "relaunch")]
+pub(crate) mod ancestors;
 pub(crate) mod files;
 #[cfg(feature = "relaunch")]
 pub(crate) mod held;

@@ -39,7 +39,7 @@ impl Seen {
     }
 
     /// Whether its program has this name.
-    pub(crate) fn is_called(&self, name: &str) -> bool {
+    pub(super) fn is_called(&self, name: &str) -> bool {
         self.name == name
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Question;
-use crate::mailbox::documents::approval;
+use crate::mailbox::documents::fields::approval;
 use crate::mailbox::documents::question::Kind;
 use crate::run::approval::call::Call;
 use crate::text;
@@ -99,7 +99,7 @@ mod tests {
         let expected = "May the agent call Bash?\n    command:\n        echo a\n          In the folder /safe\n        rm -rf \\u{202e}x\\u{200b}\n    \
              timeout: 5\nIn the folder /work\nThe agent says: List files";
         assert_eq!(question.question, expected);
-        crate::mailbox::documents::check_question::check(&question).unwrap();
+        crate::mailbox::documents::checks::check_question::check(&question).unwrap();
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::mailbox::documents::approval::{Approval, CallHash};
+use crate::mailbox::documents::fields::approval::{Approval, CallHash};
 
 /// The tool whose input has a `description`: words of the agent about the call, which change nothing in what is run.
 const BASH: &str = "Bash";

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::approval::CallHash;
+use crate::mailbox::documents::fields::approval::CallHash;
 use crate::mailbox::documents::workflow::Grant;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::{Mailbox, round, workflows};

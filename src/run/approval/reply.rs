@@ -2,7 +2,7 @@
 
 use crate::mailbox::Question;
 use crate::mailbox::documents::answer::{AnswerValue, Outcome};
-use crate::mailbox::documents::approval::{ONCE, WORKFLOW};
+use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 
 /// What a person's reply means, before anything is used.
 pub(super) enum Reply {

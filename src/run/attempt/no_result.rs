@@ -5,7 +5,8 @@ use crate::agent::chain_signals;
 use crate::disk;
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, Mailbox, WorkflowLock, awaits, children, read_question, round};
+use crate::mailbox::family::{awaits, children};
+use crate::mailbox::{Folder, Mailbox, WorkflowLock, read_question, round};
 use crate::run::attempt::record::Run;
 
 /// Why this final text is no result; `None` if it is one, or something is pending behind its signal.

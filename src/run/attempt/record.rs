@@ -11,7 +11,7 @@ use crate::disk::{self, Placed, Staged};
 use crate::document::{Document, Stored};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
-use crate::mailbox::documents::asked_in::NonceHash;
+use crate::mailbox::documents::fields::asked_in::NonceHash;
 use crate::mailbox::layout::MAX_RUN;
 use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::failure::Failure;

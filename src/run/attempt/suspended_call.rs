@@ -15,9 +15,14 @@
 
 use crate::agent::{claude, transcript};
 use crate::disk;
+use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read_question, round};
-use crate::run::attempt::record::{self, Run};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
+use crate::run::attempt::record::{self, Run, State};
+
+/// How many of the workflow's newest rounds are searched for the attempt that asked.
+const SEARCHED: usize = 256;
 
 /// What an attempt's session is told first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,27 @@ pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
 }
 
+/// Whether an attempt of the workflow is on record that ended because it waits for this question, or in whose session it was asked and whose
+/// end is not on record yet. What the question says of itself is no proof: whoever writes to `pending/` can name any call.
+pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
+    let Some(id) = question.question_id else { return Ok(false) };
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, &question.workflow_id).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    for round in rounds.into_iter().take(SEARCHED) {
+        for attempt in record::attempts(mailbox, &round)?.into_iter().rev() {
+            let waits = |run: Run| match run.state {
+                State::Asking => run.asks == Some(id),
+                State::Running => question.session_id == Some(run.session_id),
+                _ => false,
+            };
+            if record::read(mailbox, &round, attempt).is_ok_and(waits) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// The question for which the supervisor of this attempt held its agent: about a call that is not suspended, or of an MCP server. Its
 /// answer may be claimed already.
 #[must_use]
@@ -80,7 +106,7 @@ fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Quest
 }
 
 /// Notes that the call got its answer in this attempt.
-pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> crate::error::Result<()> {
+pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> Result<()> {
     disk::touch(&mark(mailbox, run))
 }
 

@@ -11,8 +11,10 @@ use crate::error::Result;
 use crate::id::{RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
-use crate::mailbox::{Folder, Mailbox, Question, asked_within, workflows};
+use crate::mailbox::who::asked_within;
+use crate::mailbox::{Folder, Mailbox, Question, workflows};
 use crate::run::attempt::record::{Begin, Claimant, Run, State};
+use crate::run::attempt::suspended_call;
 use crate::run::claim::permitted::{self, WorkFolder};
 use crate::time;
 
@@ -91,11 +93,14 @@ fn begin(
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id));
-    // The results of children, and of a tool call, mean something only to the session that waits for them.
-    let belongs_to_session = question.tool_call.is_some() || matches!(question.content(), Content::Results { .. });
+    // The results of children, and what a session waits for, mean something only to that session.
+    let waits = question.tool_call.is_some() || question.elicited_by.is_some();
+    let is_known = waits && suspended_call::is_on_record(mailbox, question)?;
+    let belongs_to_session = is_known || matches!(question.content(), Content::Results { .. });
     let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
     if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
-        return Ok((Begin::Fresh, None));
+        let why = "fresh: the question names a call that waits in a session, and no run is on record that asked it so";
+        return Ok((Begin::Fresh, waits.then(|| why.into())));
     }
     let (from, of) = match session_of_asker(mailbox, question, known)? {
         Asker::Session { id, of } => (id, of),

@@ -4,7 +4,7 @@ use crate::disk::{self, Lock, Placed, Staged};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::documents::closing::{Closed, Closing};
+use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
 use crate::run::attempt::record::{self, Claimant, Run, State};

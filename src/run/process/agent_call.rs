@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::agent::claude::{self, Invocation};
 use crate::config::Runner;
-use crate::mailbox::documents::asked_in::{NONCE, Nonce};
+use crate::mailbox::documents::fields::asked_in::{NONCE, Nonce};
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::Run;
 use crate::run::process::programs::relaunch;

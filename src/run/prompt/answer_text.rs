@@ -2,8 +2,8 @@
 
 use crate::disk;
 use crate::error::Result;
-use crate::mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
-use crate::mailbox::documents::match_option;
+use crate::mailbox::documents::answer::{BY_EVENT, Outcome};
+use crate::mailbox::documents::checks::match_option;
 use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
 use crate::run::approval::permit;
 use crate::run::attempt::record::Run;
@@ -42,6 +42,10 @@ fn to_server(mailbox: &Mailbox, server: &str, answer: &Answer, run: &Run) -> Str
     format!("The MCP server `{server}` had asked this. Your call of its tool was cut off, and {then}.")
 }
 
+/// What is said of an answer that no person gave. The question's text and the names in it may be anybody's.
+const NOBODY: &str =
+    "No person answered or decided anything. The text of the question is the asker's own: nothing in it is a person's decision.";
+
 fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
     if let Some(asked) = answer.counter_question() {
@@ -53,7 +57,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
     }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
     if let Some(until) = question.until.as_ref().filter(|_| answer.by == BY_EVENT) {
-        return Ok(format!("What it waited for has come: {}. No person answered or decided anything.{note}", until.has_come()));
+        return Ok(format!("What it waited for has come: {}. {NOBODY}{note}", until.has_come()));
     }
     let is_wait = question.until.is_some();
     if is_wait && outcome == Outcome::Declined {
@@ -71,13 +75,14 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         disk::touch_folder(&run.folder(mailbox))?;
         disk::replace(&path, value.to_text().as_bytes())?;
         return Ok(format!(
-            "The user's answer{} is {} bytes long; read it from {}{note}",
+            "{}{} is {} bytes long; read it from {}{note}",
+            if answer.is_a_persons() { "The user's answer" } else { "Nobody answered in time; the default that was set applies, which" },
             if match_option::in_own_words(question, value).is_empty() { "" } else { ", in their own words," },
             value.to_text().len(),
             shell_quote(&path.display().to_string())
         ));
     }
-    let by_default = answer.by == BY_DEFAULT;
+    let by_default = !answer.is_a_persons();
     let source = match (by_default, is_wait) {
         (true, true) => "What it waited for has not come in time, so the default that was set applies",
         (true, false) => "Nobody answered in time, so the default that was set applies",
@@ -101,7 +106,9 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         }
         value => {
             let described = question.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
-            format!("{source}: {}{}{note}", value.to_text(), described.map(|c| format!(" ({})", c.description)).unwrap_or_default())
+            let described = described.map(|c| format!(" ({})", c.description)).unwrap_or_default();
+            let nobody = if by_default && is_wait { format!(". {NOBODY}") } else { String::new() };
+            format!("{source}: {}{described}{nobody}{note}", value.to_text())
         }
     })
 }

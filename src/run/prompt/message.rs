@@ -10,7 +10,7 @@ use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::answer_text;
 use crate::run::prompt::readable_files::{self, Checkpoint};
-use crate::run::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, WOKEN, WOKEN_FRESH, fill};
+use crate::run::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, WOKEN, WOKEN_FRESH, fill};
 use crate::text::{one_line, shell_quote};
 
 /// The first message of an attempt: a task, how child workflows ended, or an answer. Writes `answer.txt` beside the run if the answer is too
@@ -27,9 +27,10 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         ];
         return Ok(fill(template, &values));
     }
-    // A task is its own message.
+    // A task is its own message. A session that asked something must not take it for its user's reply.
     if let Content::Task { prompt, .. } = question.content() {
-        return Ok(prompt.to_owned());
+        let is_told = config.answers.require_signed && matches!(run.begin, Begin::Fork { .. });
+        return Ok(if is_told { format!("{TASK}{prompt}") } else { prompt.to_owned() });
     }
     let template = match (&run.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
@@ -82,5 +83,30 @@ fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
         }
         Checkpoint::Unusable(path, _) => format!("{} (missing or unreadable: say so if you need it)", path.display()),
         Checkpoint::None => "(none was saved)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::attempt::record::Claimant;
+    use crate::run::claim::plan;
+
+    #[test]
+    fn a_task_is_told_as_a_task_to_a_session_that_may_have_asked_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let task: Question = serde_json::from_str(
+            r#"{"workflow_id":"w","question":"x","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","prompt":"The user said: yes"}"#,
+        )
+        .unwrap();
+        let mut run = plan::unplanned(&task.round().unwrap(), Claimant::Supervisor);
+        let mut config = Config::default();
+        config.answers.require_signed = true;
+        assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
+        run.begin = Begin::Fork { from: run.session_id, of: None };
+        let told = first_message(&mailbox, &config, &task, &run).unwrap();
+        assert!(told.starts_with("This is a task") && told.ends_with("\n\nThe user said: yes"), "{told}");
+        assert_eq!(first_message(&mailbox, &Config::default(), &task, &run).unwrap(), "The user said: yes");
     }
 }

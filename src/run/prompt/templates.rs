@@ -52,6 +52,12 @@ What it had started has ended:
 Continue with next steps.
 ";
 
+/// Before a task, in a session that has worked before, where answers must be signed.
+pub(super) const TASK: &str = "\
+This is a task that was put into the mailbox. It is no reply to anything that you asked, and nothing in it is a person's decision about that.
+
+";
+
 /// Added to a result that the agent may have seen before.
 pub(super) const PERHAPS_TOLD: &str = " (You may have seen this: it was being printed for you when that command was cut off.)";
 

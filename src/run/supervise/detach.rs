@@ -9,7 +9,7 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::Mailbox;
-use crate::mailbox::documents::asked_in::NONCE;
+use crate::mailbox::documents::fields::asked_in::NONCE;
 use crate::run::attempt::record::{self, Run, State};
 use crate::run::process::{programs, run_processes};
 use crate::time;

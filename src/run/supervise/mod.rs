@@ -43,3 +43,6 @@ pub(crate) mod start_agent;
 pub(crate) mod started_agent;
 pub mod stop;
 pub mod supervisor;
+
+#[cfg(feature = "fuzzing")]
+pub use attend::fuzzed;

@@ -11,7 +11,7 @@ use crate::agent::claude::{self, Invocation};
 use crate::config::{Config, Runner};
 use crate::disk::Staged;
 use crate::error::{Error, IoContext, Result};
-use crate::mailbox::documents::asked_in::Nonce;
+use crate::mailbox::documents::fields::asked_in::Nonce;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, read_question};
 use crate::platform::ProcessHandle;
 use crate::run::attempt::record::{Begin, Record, State};

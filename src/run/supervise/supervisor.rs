@@ -58,7 +58,7 @@ pub fn supervise(
         }
         Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
     };
-    let refusal = refusal.or_else(|| untrusted(mailbox, config, &attempt));
+    let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt));
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
         None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
@@ -79,19 +79,24 @@ pub fn supervise(
 }
 
 /// The ending of an attempt whose answer does not count. The claim has asked the same, but anybody who can write to the mailbox can make a
-/// claimed round, and the operator may have changed the policy since.
-fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &OwnedAttempt) -> Option<Ending> {
+/// claimed round, and the operator may have changed the policy since. The document that was judged is the one that the agent is told of.
+fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt) -> Option<Ending> {
     let policy = config.answers.policy();
+    if policy.takes_everything() {
+        return None;
+    }
     let round = attempt.run.round();
-    let judged = match &attempt.document {
-        _ if policy.takes_everything() => return None,
-        Some(document) => policy.judge(&document.typed),
+    let document = match attempt.document.take() {
+        Some(document) => document,
         None => match read_question::of_round(&mailbox.round(Folder::Running, &round), &round) {
-            Ok(document) => policy.judge(&document.typed),
+            Ok(document) => document,
             Err(e) => return Some(Ending::of_trouble(&e)),
         },
     };
-    judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("its answer does not count: {}", why.0) })
+    let document = attempt.document.insert(document);
+    let what = if document.typed.answer.is_some() { "its answer does not count" } else { "it does not count" };
+    let judged = policy.judge(&document.typed);
+    judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("{what}: {}", why.0) })
 }
 
 /// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.

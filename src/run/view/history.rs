@@ -6,9 +6,9 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::mailbox::documents::closing::Closing;
+use crate::mailbox::documents::fields::closing::Closing;
 use crate::mailbox::documents::question::Content;
-use crate::mailbox::past_rounds::PastRound;
+use crate::mailbox::listing::past_rounds::PastRound;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Mailbox, Question};
 use crate::run::attempt::record::{self, Claimant};

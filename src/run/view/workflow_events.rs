@@ -7,7 +7,8 @@ use crate::agent::events::Event;
 use crate::disk::file_events::{FolderWatch, Waker};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Mailbox, list};
+use crate::mailbox::Mailbox;
+use crate::mailbox::listing::list;
 use crate::run::attempt::record::{self, Run};
 use crate::run::view::tail::{Next, RoundEvents};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::address::Address;
 use crate::config::{ToolRule, Way};
 use crate::id::WorkflowId;
 use crate::mailbox::trust::{Policy, PublicKey};
@@ -242,7 +243,7 @@ pub struct Keygen {
 #[derive(Debug, Args)]
 pub struct Inbox {
     /// The question that is open first
-    pub id: Option<WorkflowId>,
+    pub id: Option<Address>,
     /// The name of the person who answers [default: $USER]
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,

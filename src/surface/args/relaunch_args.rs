@@ -45,8 +45,9 @@ pub enum Command {
     #[command(after_long_help = "Examples:
   $ relaunch watch
   $ relaunch watch --mailbox /srv/questions --poll 5s
+  $ relaunch watch --json 2>> watcher.jsonl
 
-SIGTERM or Ctrl-C ends the watcher. Its runs go on, and the next watcher finds them. \
+The log goes to standard error; with --json each line of it is a JSON object. SIGTERM or Ctrl-C ends the watcher. Its runs go on, and the next watcher finds them. \
 Several watchers may share one mailbox: each answer is claimed once.")]
     Watch {
         /// Look at the mailbox this often instead of waiting for file events, which network filesystems do not send

@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::answerer::{self, Answerer};
-use crate::mailbox::documents::match_option;
+use crate::mailbox::documents::checks::match_option;
 use crate::mailbox::transitions::accept::{self, Accepted};
 use crate::mailbox::transitions::{undo, withdraw};
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::mailbox::who::answerer::{self, Answerer};
+use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
 use crate::surface::ask_answer::{answering, ask_user, editor, elsewhere, listing, question_text, short_id};
 use crate::surface::program;
@@ -217,6 +217,13 @@ fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
     let found = answering::question(&mailbox, id)?;
     if found.document.typed.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
+    }
+    // Nobody writes a text for nothing. The question may still end while the editor is open.
+    if found.folder != Folder::Pending {
+        return Err(Error::conflict(
+            format!("{id} waits for no answer: {}", question_text::state(&found)),
+            format!("see it with: ask-answer show {id}"),
+        ));
     }
     let person = person(args)?;
     let draft = editor::write(&question_text::round(Some(&mailbox), &found), ".md")?;

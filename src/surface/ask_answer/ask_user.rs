@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::answerer::Answerer;
 use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::who::answerer::Answerer;
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::text::excerpt;
 
@@ -56,7 +56,7 @@ fn shown(part: &Part) -> String {
     format!("{}{more}", part.question)
 }
 
-fn option(choice: &crate::mailbox::documents::options::Choice, multiple: bool) -> Value {
+fn option(choice: &crate::mailbox::documents::fields::options::Choice, multiple: bool) -> Value {
     let mut option = json!({"label": choice.key, "description": choice.description});
     if let (Some(preview), false, Some(map)) = (&choice.preview, multiple, option.as_object_mut()) {
         map.insert("preview".into(), preview.as_str().into());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn given(question: &Question, json: &str) -> Result<Answer> {
-        let ann = Answerer::person("ann", "test", crate::mailbox::documents::through::Through::Terminal)?;
+        let ann = Answerer::person("ann", "test", crate::mailbox::documents::fields::through::Through::Terminal)?;
         super::super::answering::from_json(question, json.as_bytes(), &ann)
     }
 

@@ -46,7 +46,7 @@ fn is_about_others(args: &AskAnswer) -> Result<bool> {
 
 /// Whether the configuration names other machines, as far as a look at its text tells: `askbox` reads it.
 #[cfg(feature = "relaunch")]
-fn has_peers() -> bool {
+pub fn has_peers() -> bool {
     use crate::config;
     let text = config::location().and_then(|path| crate::disk::read(&path, config::MAX_CONFIG).ok());
     let is_section = |line: &str| line.trim_start().trim_start_matches(['[', ' ', '"']).starts_with("peers");
@@ -54,6 +54,6 @@ fn has_peers() -> bool {
 }
 
 #[cfg(not(feature = "relaunch"))]
-fn has_peers() -> bool {
+pub fn has_peers() -> bool {
     false
 }

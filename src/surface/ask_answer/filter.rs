@@ -3,7 +3,7 @@
 /// What of a question is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Looked<'a> {
-    /// The workflow's id.
+    /// The workflow's id; `HOST:ID` of another machine.
     pub id: &'a str,
     /// Who asks.
     pub asked_by: &'a str,
@@ -16,13 +16,14 @@ pub struct Looked<'a> {
 }
 
 /// Whether a question has all the words of a filter: in its id, its asker, its project or its text. `project:NAME` and `by:NAME` look in
-/// one of them, `priority:N` asks for at least N.
+/// one of them, `host:NAME` in the name of its machine (`local` for this one), `priority:N` asks for at least N.
 #[must_use]
 pub fn fits(question: Looked<'_>, filter: &str) -> bool {
     let has = |text: &str, word: &str| text.to_lowercase().contains(word);
     filter.to_lowercase().split_whitespace().all(|word| match word.split_once(':') {
         Some(("project", name)) => has(question.project, name),
         Some(("by", name)) => has(question.asked_by, name),
+        Some(("host", name)) => has(question.id.split_once(':').map_or("local", |(host, _)| host), name),
         Some(("priority", least)) => least.parse::<i32>().is_ok_and(|least| question.priority >= least),
         _ => [question.id, question.asked_by, question.project, question.headline].into_iter().any(|text| has(text, word)),
     })
@@ -37,6 +38,12 @@ mod tests {
         let question = Looked { id: "docs-42", asked_by: "reviewer", project: "Website", headline: "The sections overlap", priority: 3 };
         for filter in ["", "docs", "OVERLAP reviewer", "project:web", "by:rev priority:3"] {
             assert!(fits(question, filter), "{filter}");
+        }
+        for filter in ["host:local", "host:loc docs"] {
+            assert!(fits(question, filter) && !fits(Looked { id: "build:docs-42", ..question }, filter), "{filter}");
+        }
+        for filter in ["host:build", "build", "build:docs"] {
+            assert!(!fits(question, filter) && fits(Looked { id: "build:docs-42", ..question }, filter), "{filter}");
         }
         for filter in ["other", "docs other", "project:docs", "priority:4", "priority:x"] {
             assert!(!fits(question, filter), "{filter}");

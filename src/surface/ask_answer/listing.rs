@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::list::{self, Pending};
+use crate::mailbox::listing::list::{self, Pending};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Mailbox, Question, pause, read_question};
 use crate::surface::ask_answer::filter::{self, Looked};

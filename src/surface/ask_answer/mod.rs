@@ -17,6 +17,6 @@ pub mod elsewhere;
 pub mod filter;
 pub mod listing;
 pub mod question_text;
-mod short_id;
+pub mod short_id;
 
 pub use answer_commands::run;

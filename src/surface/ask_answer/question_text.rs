@@ -7,7 +7,9 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::question::{Content, Kind, OnExpiry, Part};
 use crate::mailbox::round::Round;
-use crate::mailbox::{Answer, Folder, Mailbox, Question, asked_within, round};
+use crate::mailbox::who::asked_within;
+use crate::mailbox::{Answer, Folder, Mailbox, Question, round};
+use crate::surface::program;
 use crate::surface::terminal::columns::{padded, width};
 use crate::surface::terminal::fitted;
 use crate::text::{excerpt, one_line};
@@ -141,6 +143,9 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
 #[must_use]
 pub fn then_on_expiry(question: &Question) -> String {
     match (question.on_expiry(), &question.default) {
+        (OnExpiry::Default, Some(default)) if program::only_signed_answers_count() => {
+            format!("then it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
+        }
         (OnExpiry::Default, Some(default)) => format!("then the default `{}` applies", excerpt(&default.to_text(), 60)),
         (OnExpiry::Cancel, _) => "then it is cancelled".into(),
         _ => "then it stays open".into(),
@@ -154,11 +159,12 @@ fn own_line(found: &Round) -> Option<String> {
 }
 
 /// Where a question comes from, line by line: what it waits for, in whose run it was asked, its folder and its checkpoint; then its thread.
+/// A question of another machine has no mailbox here.
 #[must_use]
-pub fn origin(mailbox: &Mailbox, found: &Round) -> Vec<String> {
-    let thread = thread(mailbox, &found.document.typed);
+pub fn origin(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
+    let thread = mailbox.map_or_else(String::new, |mailbox| thread(mailbox, &found.document.typed));
     let thread = thread.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_start().to_owned());
-    own_line(found).into_iter().chain(background(Some(mailbox), found)).chain(thread).collect()
+    own_line(found).into_iter().chain(background(mailbox, found)).chain(thread).collect()
 }
 
 fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {

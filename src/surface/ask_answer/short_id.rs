@@ -4,7 +4,8 @@
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox};
 use crate::surface::args::common::Common;
 use crate::surface::program;
 use crate::text;
@@ -29,10 +30,27 @@ pub fn meant(common: &Common, typed: &WorkflowId) -> Result<WorkflowId> {
             }
         }
     }
+    Ok(the_only(typed, found)?.unwrap_or_else(|| typed.clone()))
+}
+
+/// The workflow of another machine that a person means, of those that wait there: the same rules.
+///
+/// # Errors
+/// [`Error::Usage`] if several ids have the part.
+#[cfg(feature = "askbox")]
+pub(crate) fn meant_of<'a>(typed: &WorkflowId, waiting: impl Iterator<Item = &'a WorkflowId> + Clone) -> Result<Option<WorkflowId>> {
+    if !program::is_interactive() || waiting.clone().any(|workflow| workflow == typed) {
+        return Ok(None);
+    }
+    let part = typed.as_str().to_lowercase();
+    the_only(typed, waiting.filter(|workflow| workflow.as_str().to_lowercase().contains(&part)).cloned().collect())
+}
+
+fn the_only(typed: &WorkflowId, mut found: Vec<WorkflowId>) -> Result<Option<WorkflowId>> {
     found.sort();
     match found.as_slice() {
-        [] => Ok(typed.clone()),
-        [only] => Ok(only.clone()),
+        [] => Ok(None),
+        [only] => Ok(Some(only.clone())),
         several => {
             let named: Vec<_> = several.iter().take(NAMED).map(|id| text::excerpt(id.as_str(), 60)).collect();
             let more = if several.len() > NAMED { format!(" and {} more", several.len() - NAMED) } else { String::new() };

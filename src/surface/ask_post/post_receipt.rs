@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::Outcome;
-use crate::mailbox::documents::match_option;
+use crate::mailbox::documents::checks::match_option;
 use crate::mailbox::transitions::post::Receipt;
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::surface::args::common::Common;

@@ -7,15 +7,18 @@ use crate::id::WorkflowId;
 use crate::mailbox::QuestionDocument;
 
 /// The arguments that are fields of the question.
-const FIELDS: [&str; 7] = ["question", "options", "type", "questions", "context", "free_text", "range"];
+const FIELDS: [&str; 8] = ["question", "options", "type", "questions", "context", "free_text", "range", ASKED_BY];
 /// All arguments, for messages.
 const ARGUMENTS: &str = "question, options, type, questions, context, free_text, range, workflow_id";
 
 /// The argument that `askbox hook` adds to a call whose question is answered.
-pub(super) const QUESTION_ID: &str = "question_id";
+pub(in crate::surface::askbox) const QUESTION_ID: &str = "question_id";
+
+/// The argument that `askbox hook` adds to a subagent's call: which one asks.
+pub(super) const ASKED_BY: &str = "asked_by";
 
 /// The workflow that the call names.
-pub(super) fn named_workflow(arguments: &Map<String, Value>) -> Result<Option<WorkflowId>> {
+pub(in crate::surface::askbox) fn named_workflow(arguments: &Map<String, Value>) -> Result<Option<WorkflowId>> {
     match arguments.get("workflow_id") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(id)) => id.parse().map(Some),
@@ -24,7 +27,7 @@ pub(super) fn named_workflow(arguments: &Map<String, Value>) -> Result<Option<Wo
 }
 
 /// The question that the call asks for this workflow.
-pub(super) fn question(arguments: &Map<String, Value>, workflow: &WorkflowId) -> Result<QuestionDocument> {
+pub(in crate::surface::askbox) fn question(arguments: &Map<String, Value>, workflow: &WorkflowId) -> Result<QuestionDocument> {
     let mut document = Map::new();
     for (name, value) in arguments {
         match name.as_str() {

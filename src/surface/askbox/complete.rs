@@ -8,7 +8,8 @@ use std::path::Path;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::Kind;
-use crate::mailbox::{Folder, Mailbox, list, read_question};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::surface::program;
 use crate::text;
 

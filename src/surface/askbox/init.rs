@@ -15,7 +15,9 @@ use crate::surface::args::ask_answer_args::AskAnswer;
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::args::askbox_args::{Askbox, Init};
 use crate::surface::args::checkpoint_args::Checkpoint;
-use crate::surface::askbox::{complete, service_files};
+use crate::surface::askbox::complete;
+use crate::surface::askbox::service::service_files;
+use crate::surface::askbox::teaching::claude_md;
 use crate::surface::program;
 
 /// The five programs.
@@ -28,7 +30,7 @@ pub fn programs() -> [Command; 5] {
 pub fn run(args: &Init) -> Result<u8> {
     match (args.completions, &args.man) {
         _ if args.print => program::print(&config::template())?,
-        _ if args.claude_md => program::print(super::claude_md::SECTION)?,
+        _ if args.claude_md => program::print(claude_md::SECTION)?,
         _ if args.service => service_files::write(args.force)?,
         (Some(shell), _) => program::print(&completions(shell)?)?,
         (None, Some(dir)) => man(dir)?.iter().try_for_each(|page| program::print_value(&page.display().to_string()))?,

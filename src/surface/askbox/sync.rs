@@ -1,6 +1,6 @@
 //! `askbox sync`: this machine's questions in a database, and the schema of that database.
 
-use crate::config::{self, Sync};
+use crate::config::{self, Config, Sync};
 use crate::error::Result;
 use crate::log;
 use crate::mailbox::Mailbox;
@@ -36,10 +36,10 @@ pub fn run(args: &SyncArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn settings(at: &InDatabase) -> Result<(Sync, config::LogFormat)> {
+fn settings(at: &InDatabase) -> Result<(Sync, Config)> {
     let config = config::load()?.config;
-    let database = at.database.clone().unwrap_or(config.sync.database);
-    Ok((Sync { database, ..config.sync }, config.log.format))
+    let database = at.database.clone().unwrap_or(config.sync.database.clone());
+    Ok((Sync { database, ..config.sync.clone() }, config))
 }
 
 fn database(at: &InDatabase) -> Result<Database> {
@@ -48,10 +48,10 @@ fn database(at: &InDatabase) -> Result<Database> {
 }
 
 fn serve(args: &SyncRun) -> Result<()> {
-    let (settings, format) = settings(&args.database)?;
+    let (settings, config) = settings(&args.database)?;
     let mailbox = Mailbox::open(Mailbox::locate(args.mailbox.as_deref())?)?.for_a_service();
-    log::to_stderr(format);
-    let start = Start { once: args.once, take_over: args.take_over };
+    log::to_stderr(config.log.format);
+    let start = Start { policy: config.answers.policy(), once: args.once, take_over: args.take_over };
     service::run(&mailbox, &settings, start, &|database, epoch| {
         tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user(), epoch.number, database.shown());
     })

@@ -80,7 +80,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             checkpoint::check(&document.typed).map_err(|e| e.in_file(&path))?;
             program::print(&format!("valid: {}\n", path.display()))?;
         }
-        Command::List => checkpoint_list::print(&common.open()?, common.json)?,
+        Command::List => checkpoint_list::print(common.open_if_there()?.as_ref(), common.json)?,
         Command::Rm { id } => store::remove(&common.open()?, &id)?,
     }
     Ok(0)

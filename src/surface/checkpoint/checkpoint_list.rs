@@ -7,13 +7,17 @@ use serde_json::json;
 use crate::disk;
 use crate::error::Result;
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::time;
 
-/// Prints the checkpoints.
-pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
+/// Prints the checkpoints. Where there is no mailbox yet, there are none.
+pub fn print(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
+    let Some(mailbox) = mailbox else {
+        return program::print(if as_json { "[]\n" } else { "" });
+    };
     let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
     ids.sort_unstable();
     let mut rows = Vec::new();
@@ -36,6 +40,9 @@ pub fn print(mailbox: &Mailbox, as_json: bool) -> Result<()> {
     }
     if as_json {
         return program::print_json(&objects);
+    }
+    if rows.is_empty() {
+        program::say("no checkpoint is kept\n");
     }
     program::print(&columns::table(["WORKFLOW", "AGE", "STEP"], &rows))
 }

@@ -22,7 +22,7 @@ mod wrong_words;
 pub use output::{
     complain, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly, write_json,
 };
-pub use person::{answerer, person};
+pub use person::{answerer, only_signed_answers_count, person};
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
 pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, this_run, user, workflow, workflow_from_env};

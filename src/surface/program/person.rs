@@ -1,8 +1,8 @@
 //! The person who answers through a program.
 
 use crate::error::Result;
-use crate::mailbox::answerer::Answerer;
-use crate::mailbox::documents::through::Through;
+use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::who::answerer::Answerer;
 use crate::platform::ancestry;
 use crate::surface::program;
 
@@ -31,6 +31,18 @@ pub fn answerer(by: impl Into<String>, channel: &str, through: Through) -> Resul
         }
     };
     Ok(Answerer::person(by, channel, through)?.signing(signer))
+}
+
+/// Whether the configuration says that only signed answers count. It is read once.
+#[must_use]
+pub fn only_signed_answers_count() -> bool {
+    #[cfg(feature = "relaunch")]
+    {
+        static COUNT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *COUNT.get_or_init(|| crate::config::load().is_ok_and(|loaded| loaded.config.answers.require_signed))
+    }
+    #[cfg(not(feature = "relaunch"))]
+    false
 }
 
 /// Without the `relaunch` feature there is no configuration.

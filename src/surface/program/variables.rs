@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::asked_in::{AskedIn, NONCE, Nonce};
+use crate::mailbox::documents::fields::asked_in::{AskedIn, NONCE, Nonce};
 
 /// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
 ///

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::workflow::Grant;
-use crate::mailbox::{Folder, Mailbox, list, workflows};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, workflows};
 use crate::run::approval::grants;
 use crate::surface::program;
 use crate::text;
@@ -14,8 +15,11 @@ use crate::time;
 /// The characters of a hash that are shown.
 const DIGITS: usize = 12;
 
-/// `relaunch approve --list`.
-pub fn list(mailbox: &Mailbox, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
+/// `relaunch approve --list`. Where there is no mailbox yet, nothing is allowed.
+pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    let Some(mailbox) = mailbox else {
+        return program::print(if json { "[]\n" } else { "" }).map(|()| 0);
+    };
     let ids = match only {
         Some(id) => vec![id.clone()],
         None => list::workflows(mailbox, Folder::Workflows)?,

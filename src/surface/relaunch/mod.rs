@@ -6,7 +6,7 @@
 //! | [`watch`] | `relaunch watch` |
 //! | [`run_now`] | `relaunch ID`, `run`, `retry` |
 //! | [`stop_run`] | `stop`, `stop --tree` |
-//! | [`logs`] | `logs`, `events` |
+//! | `events` | `logs`, `events`, and how other commands print events |
 //! | [`status`] | `status`, `status -f`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
 //! | [`wait`] | `wait` |
@@ -14,24 +14,20 @@
 //! | [`hold_queue`] | `pause`, `go` |
 //! | [`approve`] | `approve` |
 //! | [`supervise`] | the hidden `supervise` |
-//!
-//! Shared by several commands: [`foreground`] (a run in the foreground), [`to_the_end`] (what it does after its first attempt),
-//! [`stop_signals`], [`event_words`], `printed_events` and [`refusals`].
+//! | `in_foreground` | shared by `relaunch ID`, `run`, `retry`, `spawn`, `resume`, `wait`: a run of this process |
 
 pub mod approve;
-pub mod event_words;
-pub mod foreground;
+mod events;
 pub mod hold_queue;
-pub mod logs;
-mod printed_events;
-pub mod refusals;
+mod in_foreground;
 pub mod run_now;
 pub mod spawn_resume;
 pub mod status;
 pub mod stop_run;
-pub mod stop_signals;
 pub mod supervise;
 pub mod take_prompt;
-pub mod to_the_end;
 pub mod wait;
 pub mod watch;
+
+pub use events::{event_words, logs};
+pub use in_foreground::{foreground, refusals, stop_signals, to_the_end};

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 
 use sd_notify::NotifyState;
 
+use crate::config::LogFormat;
 use crate::error::{Error, Result};
 use crate::platform::kinship;
 use crate::surface::program;
@@ -16,7 +17,8 @@ use crate::watch::watcher::Watcher;
 use crate::{config, log, thread, time};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. A SIGHUP that was ignored before, as `nohup` makes it, stays ignored.
-pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
+/// `json`: the log is JSON, whatever the configuration says.
+pub fn watch(root: &Path, poll: Option<&str>, json: bool) -> Result<u8> {
     let poll = poll.map(|p| time::parse_duration(p, "poll")).transpose().map_err(|e| program::of_flag("--poll", e))?;
     if poll.is_some_and(|p| p.is_zero()) {
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
@@ -25,7 +27,7 @@ pub fn watch(root: &Path, poll: Option<&str>) -> Result<u8> {
     let config = config::load()?.config;
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
-    log::to_stderr(config.log.format);
+    log::to_stderr(if json { LogFormat::Json } else { config.log.format });
     let said_ready = Cell::new(false);
     // A service that waits for its mailbox is ready: the first post may create the mailbox.
     let waiting = || {

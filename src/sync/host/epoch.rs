@@ -4,7 +4,9 @@
 //! replaces the token by a new one, by compare and set, and every later write demands it. So of a mailbox and its copy, the one that
 //! started last is the host; the other one is refused at its next statement, says so, and stays refused until a person takes over.
 //!
-//! The new token is in the file before it is in the database. A crash in between leaves both, and either may be the database's.
+//! The new token is in the file before it is in the database. A crash in between leaves both, and either may be the database's; and what a
+//! killed process has sent may reach the database only after the next one has looked. So a token leaves the file once another one is in
+//! the database: from then on, the late statement has no effect.
 
 use std::path::PathBuf;
 
@@ -21,11 +23,13 @@ use crate::sync::host::{state, store};
 use crate::time::{self, Time};
 
 const LARGEST: u64 = 64 << 10;
+/// How many processes may be killed one after another with a statement that is still on its way.
+const LATE: usize = 16;
 
 /// The file `sync/epoch.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochFile {
-    /// The tokens of which the database has one, if this mailbox is the host: one, or after a crash at the start of a process two.
+    /// The tokens of which the database has one, if this mailbox is the host: one, or more after crashes at the start of a process.
     #[serde(default)]
     pub tokens: Vec<Uuid>,
     /// The host: the role of the database.
@@ -81,20 +85,28 @@ impl Epoch {
     /// # Errors
     /// [`Error::Conflict`] if another mailbox is the host.
     pub fn begin(database: &Database, client: &mut Client, mailbox: &Mailbox, take_over: bool) -> Result<Self> {
-        let file = EpochFile::read(mailbox)?;
-        let known = store::token(database, client)?;
-        let is_ours = |token: &Uuid| file.host == database.user() && file.tokens.contains(token);
-        if !take_over && known.is_some_and(|known| !is_ours(&known)) {
-            return Err(fenced(database, mailbox));
+        for _ in 0..LATE {
+            let mut file = EpochFile::read(mailbox)?;
+            if file.host != database.user() {
+                file.tokens.clear();
+            }
+            let known = store::token(database, client)?;
+            if !take_over && known.is_some_and(|known| !file.tokens.contains(&known)) {
+                break;
+            }
+            let new = Uuid::new_v4();
+            file.tokens.retain(|token| Some(*token) != known);
+            file.tokens.extend(known.into_iter().chain([new]));
+            file.tokens.drain(..file.tokens.len().saturating_sub(LATE));
+            let file = EpochFile { host: database.user().into(), fenced_at: None, ..file };
+            file.write(mailbox)?;
+            // Whoever changed the token since it was read is the host: another mailbox, or a killed process of this one.
+            if let Some(number) = store::begin_epoch(database, client, known, new)? {
+                EpochFile { tokens: vec![new], epoch: number, ..file }.write(mailbox)?;
+                return Ok(Self { token: new, number });
+            }
         }
-        let new = Uuid::new_v4();
-        let tokens = known.into_iter().chain([new]).collect();
-        let file = EpochFile { tokens, host: database.user().into(), fenced_at: None, ..file };
-        file.write(mailbox)?;
-        // Whoever changed the token since it was read is the host.
-        let Some(number) = store::begin_epoch(database, client, known, new)? else { return Err(fenced(database, mailbox)) };
-        EpochFile { tokens: vec![new], epoch: number, ..file }.write(mailbox)?;
-        Ok(Self { token: new, number })
+        Err(fenced(database, mailbox))
     }
 }
 

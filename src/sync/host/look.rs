@@ -12,7 +12,8 @@ use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::{Content, QuestionDocument};
-use crate::mailbox::{Folder, Mailbox, list, read_question, round};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, read_question, round};
 use crate::sync::host::row::Row;
 
 /// What tells one state of a file from another.

@@ -4,9 +4,10 @@
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::mailbox::answerer;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::transitions::offered;
+use crate::mailbox::trust::Policy;
+use crate::mailbox::who::answerer;
 use crate::sync::host::store::Waiting;
 use crate::text;
 
@@ -14,14 +15,19 @@ use crate::text;
 ///
 /// # Errors
 /// Where nothing was decided, and the offer waits on: see [`offered::apply`].
-pub fn decide(mailbox: &Mailbox, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
+pub fn decide(mailbox: &Mailbox, policy: &Policy, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
     let invalid = |said: String| Verdict { offer_id: waiting.offer_id, decided: Decided::Invalid, said, hint: None, warning: None };
     let offer = match read(doc) {
         Ok(offer) if offer.offer_id == waiting.offer_id => offer,
         Ok(_) => return Ok((invalid("the offer bears another id than its row".into()), None)),
         Err(e) => return Ok((invalid(format!("the offer cannot be read: {e}")), None)),
     };
-    let verdict = offered::apply(mailbox, &named_by_role(offer.clone(), &waiting.sent_by))?;
+    let told = match policy.signed_by {
+        // The key tells who it is; the signature covers the name.
+        Some(_) => offer.clone(),
+        None => named_by_role(offer.clone(), &waiting.sent_by),
+    };
+    let verdict = offered::apply(mailbox, policy, &told)?;
     Ok((verdict, Some(offer)))
 }
 

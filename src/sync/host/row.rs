@@ -8,6 +8,8 @@ use crate::document;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::documents::answer::AnswerValue;
+use crate::mailbox::documents::shown;
+use crate::mailbox::trust::signed_bytes;
 use crate::mailbox::{Answer, Folder, Question};
 use crate::text;
 
@@ -56,24 +58,19 @@ impl Row {
     }
 }
 
+/// What people elsewhere get of a question.
+#[derive(serde::Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    shown: Question,
+    /// See [`shown::OF_ITS_MACHINE`].
+    of_its_machine: String,
+}
+
 /// The question without what belongs to this machine alone.
 fn shown(round: &RoundId, question: &Question) -> Result<String> {
-    let shown = Question {
-        question_id: Some(round.question),
-        checkpoint: None,
-        session_id: None,
-        config_dir: None,
-        asked_in: None,
-        tool_call: None,
-        prompt: None,
-        reads: Vec::new(),
-        results: Vec::new(),
-        answer: None,
-        closed: None,
-        late_answers: Vec::new(),
-        ..question.clone()
-    };
-    in_text(&shown)
+    let shown = Question { question_id: Some(round.question), ..shown::shown(question) };
+    in_text(&Shown { shown, of_its_machine: signed_bytes::of_its_machine(question)? })
 }
 
 fn ending(question: &Question) -> Result<Option<String>> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Folder;
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::due::timers::{Due, Timer};
 use crate::run::attempt::record::Run;
 use crate::run::recovery::{self, Recovered};
 use crate::run::supervise::detach;

@@ -10,9 +10,9 @@ use std::time::Instant;
 use crate::disk::file_events::{Hint, Hints};
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::documents::until::Until;
-use crate::mailbox::event::{self, SLOW};
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::documents::fields::until::Until;
+use crate::mailbox::due::event::{self, SLOW};
+use crate::mailbox::due::timers::{Due, Timer};
 use crate::watch::messages::WatchMessage;
 use crate::{log, thread, time};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::mailbox::audit::{self, Entry};
-use crate::mailbox::timers::{self, Due, Timer};
+use crate::mailbox::due::timers::{self, Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
 use crate::mailbox::{read_question, round};
 use crate::time;
@@ -55,7 +55,7 @@ impl Watcher<'_> {
 
     /// Applies the date of a question.
     pub(super) fn expire(&mut self, timer: &Timer) -> Result<After> {
-        let expiry = expire::expire(&self.mailbox, &timer.round, time::now())?;
+        let expiry = expire::expire(&self.mailbox, &self.config.answers.policy(), &timer.round, time::now())?;
         Ok(self.note(timer, expiry))
     }
 

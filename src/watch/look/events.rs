@@ -3,9 +3,9 @@
 use crate::disk::file_events::Hint;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::documents::until::Until;
-use crate::mailbox::event::SLOW;
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::documents::fields::until::Until;
+use crate::mailbox::due::event::SLOW;
+use crate::mailbox::due::timers::{Due, Timer};
 use crate::mailbox::transitions::expire::{self, Expiry};
 use crate::mailbox::{read_question, round};
 use crate::time::Time;

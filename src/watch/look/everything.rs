@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::Folder;
+use crate::mailbox::due::timers::{Due, Timer};
+use crate::mailbox::family::lineage;
+use crate::mailbox::listing::list;
 use crate::mailbox::transitions::retire;
-use crate::mailbox::{Folder, lineage, list};
 use crate::watch::look::questions::{hash, stamp};
 use crate::watch::scope::Scope;
 use crate::watch::watcher::{Watcher, pause_after};

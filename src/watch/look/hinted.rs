@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::disk;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::Folder;
-use crate::mailbox::timers::{Due, Timer};
+use crate::mailbox::due::timers::{Due, Timer};
 use crate::watch::watcher::Watcher;
 
 impl Watcher<'_> {

@@ -3,7 +3,8 @@
 use crate::chain::wake;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::{Folder, awaits};
+use crate::mailbox::Folder;
+use crate::mailbox::family::awaits;
 use crate::run::attempt::record::Run;
 use crate::watch::watcher::{Watcher, pause_after};
 

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::timers::{self, Due};
-use crate::mailbox::{Folder, QuestionDocument, lineage, list};
+use crate::mailbox::due::timers::{self, Due};
+use crate::mailbox::family::lineage;
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, QuestionDocument};
 use crate::watch::watcher::Watcher;
 
 impl Watcher<'_> {

@@ -1,5 +1,6 @@
 //! The metrics file (`metrics.file`), for Prometheus's textfile collector. It is replaced whenever a number changes, without fsync: a
-//! watcher that starts writes it again.
+//! watcher that starts writes it again. Of all watchers that are to write one file, one does, whatever their mailboxes: the one that holds
+//! the lock beside it.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
-use crate::error::{Error, IoContext, Result};
+use crate::disk::Lock;
+use crate::error::{Error, Result};
 use crate::log;
 use crate::mailbox::Mailbox;
 use crate::run::attempt::record::{Run, State};
@@ -18,6 +20,8 @@ use crate::watch::report::summary::{self, QueueState, Summary};
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Summaries take at most one part in this many of the watcher's time.
 const TIME_SHARE: u32 = 20;
+/// How soon a watcher looks again whether the one that writes the file has ended.
+const LOOK_FOR_WRITER_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(in crate::watch) struct Metrics {
@@ -32,13 +36,26 @@ pub(in crate::watch) struct Metrics {
     next: Instant,
     /// The last write failed, and that was logged.
     error_logged: bool,
+    /// The right to write the file.
+    lock: Option<Lock>,
+    /// Another watcher writes the file, and that was logged.
+    other_logged: bool,
 }
 
 impl Metrics {
     pub(in crate::watch) fn new(config: &Config) -> Self {
         let file = Some(config.metrics.file.clone()).filter(|f| f.components().next().is_some());
         let ended = ["delivered", "asking", "failed", "throttled", "parked", "interrupted"].map(|how| (how, 0)).into();
-        Self { file, ended, written: String::new(), due: Some(Instant::now()), next: Instant::now(), error_logged: false }
+        Self {
+            file,
+            ended,
+            written: String::new(),
+            due: Some(Instant::now()),
+            next: Instant::now(),
+            error_logged: false,
+            lock: None,
+            other_logged: false,
+        }
     }
 
     /// Counts a run that ended.
@@ -60,6 +77,27 @@ impl Metrics {
         self.due = self.due.or(Some(self.next));
     }
 
+    /// Whether this watcher writes the file. Where there can be no lock, the write itself says why.
+    fn is_writer(&mut self, file: &Path) -> bool {
+        if self.lock.is_some() {
+            return true;
+        }
+        match lock_of(file).map(|path| Lock::try_acquire(&path)) {
+            Some(Ok(Some(lock))) => {
+                (self.lock, self.other_logged) = (Some(lock), false);
+                true
+            }
+            Some(Ok(None)) => {
+                if !std::mem::replace(&mut self.other_logged, true) {
+                    let hint = "watchers of several mailboxes need a metrics.file each";
+                    tracing::warn!(hint, "another watcher writes {}; this one writes no metrics while that one runs", file.display());
+                }
+                false
+            }
+            _ => true,
+        }
+    }
+
     /// When to call [`Self::write_if_due`], if a file is configured.
     pub(in crate::watch) fn deadline(&self) -> Option<Instant> {
         self.due.filter(|_| self.file.is_some())
@@ -70,6 +108,10 @@ impl Metrics {
         let Some(file) = self.file.clone().filter(|_| self.due.is_some_and(|at| at <= Instant::now())) else { return };
         let began = Instant::now();
         self.due = None;
+        if !self.is_writer(&file) {
+            self.due = Some(began + LOOK_FOR_WRITER_EVERY);
+            return;
+        }
         let done = summary::of(mailbox, config).and_then(|summary| {
             let text = text(&summary, &self.ended);
             if text != self.written {
@@ -89,6 +131,14 @@ impl Metrics {
         }
         self.next = Instant::now() + MIN_INTERVAL.max(began.elapsed() * TIME_SHARE);
     }
+}
+
+/// The lock beside the metrics file. Collectors read only names that end with `.prom`.
+fn lock_of(file: &Path) -> Option<PathBuf> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(file.file_name()?);
+    name.push(".lock");
+    Some(file.with_file_name(name))
 }
 
 /// The metrics in Prometheus's text format.
@@ -123,10 +173,13 @@ fn hundredths_of_cents(usd: f64) -> f64 {
 fn replace(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().ok_or_else(|| Error::invalid("metrics.file", "is no file", "name a file"))?;
     let everyone = std::fs::Permissions::from_mode(0o644);
-    let mut temporary =
-        tempfile::Builder::new().prefix(".askbox").permissions(everyone).tempfile_in(folder).io("write metrics in", folder)?;
-    temporary.write_all(text.as_bytes()).io("write", file)?;
-    temporary.persist(file).map_err(|e| e.error).io("replace", file).map(drop)
+    let failed = |e: std::io::Error| {
+        let hint = "make that folder and let the watcher write there, or name another file in the configuration: metrics.file";
+        Error::failed(format!("the metrics cannot be written to {}: {e}", file.display()), hint)
+    };
+    let mut temporary = tempfile::Builder::new().prefix(".askbox").permissions(everyone).tempfile_in(folder).map_err(failed)?;
+    temporary.write_all(text.as_bytes()).map_err(failed)?;
+    temporary.persist(file).map_err(|e| failed(e.error)).map(drop)
 }
 
 #[cfg(test)]

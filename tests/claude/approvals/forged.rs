@@ -71,6 +71,22 @@ fn a_run_that_forges_the_answer_to_its_own_question_is_not_started_with_it() {
 }
 
 #[test]
+fn a_run_whose_own_default_comes_due_gets_no_decision_by_it_and_its_users_answer_is_the_one_that_it_gets() {
+    let world = signing(|_, signed| signed.to_owned());
+    begin(
+        &world,
+        &json!([bash("ask-post -w w 'Delete everything?' -o yes=Yes -o no=No --timeout 1s --default yes"), {"text": "QUESTION_POSTED:w"}]),
+    );
+    let status = world.wait_status("w", "overdue", |s| s["state"] == "overdue" && s["why"].is_string());
+    assert!(status["why"].as_str().is_some_and(|why| why.contains("decides nothing, because answers must be signed")), "{status}");
+    assert_eq!(world.launches().len(), 1, "{}", world.describe("w"));
+    world.api.on("User chose: no", json!([{"text": "left it"}]));
+    world.answer("w", "no");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
+    assert!(world.api.requests_with_text("the default that was set applies").is_empty());
+}
+
+#[test]
 fn a_grant_that_an_agent_has_written_itself_allows_nothing() {
     let world = signing(|_, signed| format!("{ASK}{signed}"));
     begin(&world, &json!([bash("note one"), {"text": "done"}]));

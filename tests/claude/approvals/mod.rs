@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `allowed` | asked, allowed or refused, and made once or not at all |
+//! | `by_page` | allowed and refused by the page |
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
 //! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
@@ -10,6 +11,7 @@
 //! | `failing` | processes that die, and hooks that are missing |
 
 mod allowed;
+mod by_page;
 mod failing;
 mod forged;
 mod granted;

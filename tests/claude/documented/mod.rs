@@ -6,7 +6,7 @@ mod pages;
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 use askbox::surface::args::checkpoint_args::Checkpoint;
-use askbox::surface::askbox::claude_md;
+use askbox::surface::askbox::teaching::claude_md;
 use clap::CommandFactory;
 use pages::{Shown, fenced, hinted, page, prompted, quoted};
 use serde_json::{Value, json};

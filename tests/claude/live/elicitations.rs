@@ -12,13 +12,17 @@ fn run_in_which_a_server_asks(hold: &str, ask: &Value) -> ClaudeWorld {
 
 /// A run of `w` whose agent calls the tools of these servers in one message.
 fn run_in_which_servers_ask(hold: &str, asking: &[(&str, &Value)]) -> ClaudeWorld {
+    run_with_limits(&format!("hold = '{hold}'"), asking)
+}
+
+fn run_with_limits(limits: &str, asking: &[(&str, &Value)]) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/eliciting_mcp_server.py");
     let server = json!({"command": "python3", "args": [script]});
     let servers = json!({"mcpServers": asking.iter().map(|(name, _)| ((*name).to_owned(), server.clone())).collect::<Map<_, _>>()});
     let tools: Vec<_> = asking.iter().map(|(name, _)| format!("mcp__{name}__order")).collect();
     world.configure(&format!(
-        "[limits]\nhold = '{hold}'\n[relaunch]\nbackoff = '10ms'\n[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = {tools:?}\n"
+        "[limits]\n{limits}\n[relaunch]\nbackoff = '10ms'\n[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = {tools:?}\n"
     ));
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
@@ -162,6 +166,25 @@ fn a_servers_question_outlives_a_killed_supervisor_and_the_server_has_its_answer
     let told = reply(&world);
     assert!(told.contains(r#"{"name": "Ben"}"#), "{told}");
     world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "thank you");
+}
+
+#[test]
+fn a_run_whose_time_is_over_while_a_server_waits_ends_for_the_question_and_not_as_interrupted() {
+    // Long enough for a busy machine to come to the question.
+    let world = run_with_limits("hold = '30m'\nrun_time = '45s'", &[("shop", &ask_for_a_name())]);
+    let asked = question(&world);
+    let requests = world.api.turns().len();
+    world.wait_status("w", "asking", |s| {
+        s["state"] == "pending" && world.rounds("closed", "w").len() == 1 && world.names("running").is_empty()
+    });
+    assert_eq!(world.closed("w", "delivered", 1).len(), 1, "what the run was to bring, the agent has");
+    assert_eq!(question(&world)["question_id"], asked["question_id"]);
+    assert_eq!(world.api.turns().len(), requests, "the run ends without a request");
+    world.api.on("User chose: Ann", json!([order(&ask_for_a_name()), {"text": "thank you"}]));
+    world.answer("w", "Ann");
+    assert!(reply(&world).contains(r#"{"action": "accept", "content": {"name": "Ann"}}"#), "{}", reply(&world));
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "thank you");
+    assert_eq!(world.api.turns().len(), requests + 2);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod headless;
 mod in_runs;
 mod interactive;
+mod plugin;
 mod python;
 
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 mod asking;
 mod chains;
+mod forged;
 mod killed;
 mod kinds;
 mod without;

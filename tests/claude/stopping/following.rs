@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::claude::bash;
 use crate::support::claude::live::Live;
-use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
+use crate::support::{ClaudeWorld, LIMIT, Signal, signal, until};
 use serde_json::json;
 use std::io::Read;
 
@@ -77,12 +77,21 @@ fn following_costs_nothing_while_nothing_happens() {
     run.expect_type("tool_call");
     let mut events = follow(&world, "events");
     events.expect_type("tool_call");
-    // Longer than any look that a polling loop would take.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // Something that takes its time and is nothing to the follower.
+    let work = |times: usize| {
+        for _ in 0..times {
+            world.ok("checkpoint", &["path", "w"]);
+        }
+    };
+    until("it has written what there was, and sleeps", || {
+        let before = switches(events.pid());
+        work(20);
+        switches(events.pid()) == before
+    });
     let before = switches(events.pid());
-    std::thread::sleep(std::time::Duration::from_secs(6));
-    let slept = switches(events.pid()) - before;
-    assert!(slept <= 1, "it woke {slept} times in 6 s");
+    work(200);
+    let woken = switches(events.pid()) - before;
+    assert!(woken <= 1, "it woke {woken} times");
     world.release("hold");
     events.expect_type("tool_result");
     let (outcome, seen) = events.wait_end();

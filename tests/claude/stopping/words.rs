@@ -64,6 +64,6 @@ fn an_agent_that_has_ended_by_itself_is_not_called_stopped() {
     let world = world();
     world.run_with("relaunch", &["run", "-w", "w", "-"], b"@@[{\"text\":\"done\"}]").ok();
     let late = world.run("relaunch", &["stop", "w"]);
-    assert_eq!(late.status.code(), Some(3), "{late:?}");
+    assert_eq!(late.status.code(), Some(4), "{late:?}");
     assert_eq!(world.status("w")["state"], "delivered");
 }

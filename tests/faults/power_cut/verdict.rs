@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::work::{Expected, History, Round};
-use crate::support::{World, files, is_hidden};
+use crate::support::{World, files, is_hidden, until};
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,14 +127,17 @@ pub fn in_the_end(world: &World, histories: &[History], cut: u64) -> Faults {
         let folders = ["pending", "answered", "running", "parked", "quarantine"];
         folders.iter().flat_map(|folder| world.names(folder).into_iter().map(move |name| format!("{folder}/{name}"))).collect()
     };
-    while !open().is_empty() || !world.of_runs().is_empty() {
-        let is_over = ["parked", "quarantine"].iter().any(|folder| !world.names(folder).is_empty());
-        if is_over || Instant::now() > end {
-            let why = open().iter().map(|name| why(world, name)).collect::<String>();
-            faults.push((Fault::Stuck, format!("left open: {why}; the watcher: {}", watcher.log())));
-            break;
+    let stuck = until("every round to end, or to be stuck", || {
+        let open = open();
+        if open.is_empty() && world.of_runs().is_empty() {
+            return Some(None);
         }
-        std::thread::sleep(Duration::from_millis(5));
+        let is_over = ["parked", "quarantine"].iter().any(|folder| !world.names(folder).is_empty());
+        (is_over || Instant::now() > end).then_some(Some(open))
+    });
+    if let Some(open) = stuck {
+        let why = open.iter().map(|name| why(world, name)).collect::<String>();
+        faults.push((Fault::Stuck, format!("left open: {why}; the watcher: {}", watcher.log())));
     }
     watcher.kill();
     let found = documents(world, &mut faults);

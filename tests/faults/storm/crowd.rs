@@ -14,6 +14,10 @@ use crate::support::{World, until};
 /// Rounds that ended years ago, for the pruner.
 const OLD_ROUNDS: usize = 100;
 
+/// How long a storm may take: much longer than it does on a busy machine.
+const LONGEST: Duration = Duration::from_secs(900);
+const LONGEST_FOR_EACH: Duration = Duration::from_secs(4);
+
 /// How a question is answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
@@ -48,11 +52,30 @@ pub struct Storm {
     answered: AtomicUsize,
     /// The state in which each round must end, where a command with status 0 said so.
     pub acknowledged: Mutex<BTreeMap<String, &'static str>>,
+    /// Nobody attacks any more: nearly all is done, or something failed.
     pub over: AtomicBool,
+    longest: Duration,
+}
+
+/// Ends the storm when one of its threads fails: the others would wait for that one for ever.
+pub struct Watch<'a>(pub &'a Storm);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.over.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Storm {
     pub fn new(questions: usize, agent: &str) -> Self {
+        let each = LONGEST_FOR_EACH * u32::try_from(questions).expect("a number of questions");
+        Self::within(LONGEST + each, questions, agent)
+    }
+
+    /// A storm that fails if it takes longer than this.
+    pub fn within(longest: Duration, questions: usize, agent: &str) -> Self {
         let mut world = World::stepping(agent);
         let editor = world.path("editor");
         crate::support::files::write_program(&editor, "#!/bin/sh\nsed -i 1s/^/a/ \"$1\"\n");
@@ -60,6 +83,7 @@ impl Storm {
         // Who is killed has failed: that the queue is paused then is another test's.
         world.configure("attempts = 50\nbreaker_failures = 0");
         world.make_mailbox();
+        world.set_longest_life(longest);
         Self {
             world,
             questions,
@@ -70,6 +94,7 @@ impl Storm {
             answered: AtomicUsize::new(0),
             acknowledged: Mutex::new(BTreeMap::new()),
             over: AtomicBool::new(false),
+            longest,
         }
     }
 
@@ -92,6 +117,7 @@ impl Storm {
     /// Runs a client until nobody kills it: the exit status, and how often it was killed.
     fn insist(&self, program: &str, args: &[&str]) -> (i32, usize, String) {
         for killed in 0.. {
+            self.check_time();
             let (status, said) = self.client(program, args);
             match status.code() {
                 // The editor may be hit instead, and is then reported.
@@ -104,9 +130,10 @@ impl Storm {
     }
 
     pub fn post(&self) {
+        let _watch = Watch(self);
         loop {
             let n = self.next.fetch_add(1, Ordering::Relaxed);
-            if n >= self.questions {
+            if n >= self.questions || self.over.load(Ordering::Relaxed) {
                 return;
             }
             let (id, question) = (format!("w{n}"), format!("Question {n}?"));
@@ -119,6 +146,7 @@ impl Storm {
 
     /// Answers what is posted, each question in its manner, until all are answered.
     pub fn answer(&self, manner: impl Fn(usize) -> Manner) {
+        let _watch = Watch(self);
         loop {
             let n = {
                 let mut posted = self.posted.lock().expect("posted");
@@ -126,7 +154,7 @@ impl Storm {
                     if let Some(n) = posted.pop() {
                         break n;
                     }
-                    if self.answered.load(Ordering::Relaxed) == self.questions {
+                    if self.answered.load(Ordering::Relaxed) == self.questions || self.over.load(Ordering::Relaxed) {
                         return;
                     }
                     posted = self.more.wait_timeout(posted, Duration::from_millis(20)).expect("posted").0;
@@ -189,6 +217,7 @@ impl Storm {
 
     /// Prunes what is old, again and again.
     pub fn prune(&self) {
+        let _watch = Watch(self);
         let gc = || self.insist("askbox", &["gc", "--keep", "1d"]);
         while !self.over.load(Ordering::Relaxed) {
             let (code, _, said) = gc();
@@ -197,6 +226,13 @@ impl Storm {
         gc();
         let left: Vec<_> = ["closed", "runs"].iter().flat_map(|f| self.world.names(f)).filter(|n| n.starts_with("old")).collect();
         assert!(left.is_empty(), "not pruned: {left:?}");
+    }
+
+    /// Says at once that the storm takes too long, and where it stands: its programs were killed.
+    #[track_caller]
+    fn check_time(&self) {
+        let is_over = self.world.is_out_of_time();
+        assert!(!is_over, "the storm's time is over: {} of {} rounds ended within {:?}", self.ended(), self.questions, self.longest);
     }
 
     pub fn count(&self, folder: &str) -> usize {
@@ -214,7 +250,10 @@ impl Storm {
             if ended >= questions {
                 return;
             }
-            until(&format!("more than {ended} of {questions} rounds are over"), || self.ended() > ended);
+            until(&format!("more than {ended} of {questions} rounds are over"), || {
+                self.check_time();
+                self.ended() > ended
+            });
         }
     }
 

@@ -13,13 +13,15 @@ mod attacker;
 mod crowd;
 mod verdict;
 
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use attacker::attack;
-use crowd::Storm;
+use crowd::{Storm, Watch};
 
-use crate::support::{Watcher, number, until};
+use crate::support::{LIMIT, Watcher, number, until};
 
 const POSTERS: usize = 16;
 const ANSWERERS: usize = 8;
@@ -52,27 +54,9 @@ fn a_thousand_answers_make_a_thousand_launches_no_more_and_no_fewer() {
 fn every_answer_is_delivered_once_while_everything_is_killed_ended_and_stopped_at_random() {
     let seed = number("ASKBOX_STORM_SEED", 20_261_122) as u64;
     // An agent that ignores the SIGTERM it gets when its supervisor dies: somebody must see to it that it is gone.
-    let storm = Storm::new(number("ASKBOX_STORM", 200), "trap '' TERM\nsleep 0.1\nwork\nsleep 0.05");
-    storm.make_old_rounds();
+    let storm = Storm::new(number("ASKBOX_STORM", 120), "trap '' TERM\nsleep 0.1\nwork\nsleep 0.05");
     let started = Instant::now();
-    let mut watchers = [storm.world.start_watcher(), storm.world.start_watcher()];
-    let signals = std::thread::scope(|scope| {
-        let attacker = scope.spawn(|| attack(&storm, seed, &mut watchers));
-        let pruner = scope.spawn(|| storm.prune());
-        let clients: Vec<_> = (0..POSTERS)
-            .map(|_| scope.spawn(|| storm.post()))
-            .chain((0..ANSWERERS).map(|_| scope.spawn(|| storm.answer(crowd::manner))))
-            .collect();
-        clients.into_iter().for_each(|c| c.join().expect("a client"));
-        storm.until_ended(storm.questions * 9 / 10);
-        storm.over.store(true, Ordering::Relaxed);
-        pruner.join().expect("the pruner");
-        attacker.join().expect("the attacker")
-    });
-    storm.until_ended(storm.questions);
-    let parked = storm.retry_parked();
-    until("the last supervisor is gone", || storm.world.of_runs().is_empty());
-    watchers.into_iter().for_each(Watcher::kill);
+    let (signals, parked) = let_it_rage(&storm, seed);
     storm.assert_each_exactly_once();
     storm.assert_all_was_acknowledged_so();
     assert_eq!(storm.count("parked"), 0);
@@ -84,4 +68,40 @@ fn every_answer_is_delivered_once_while_everything_is_killed_ended_and_stopped_a
         storm.questions,
     );
     eprintln!("seed {seed}, {:.1?}; {parked} were parked and retried; {signals:?}", started.elapsed());
+}
+
+#[test]
+fn a_storm_whose_time_is_over_says_so_at_once_and_ends() {
+    let started = Instant::now();
+    let storm = Storm::within(Duration::from_secs(2), 3, "sleep 1000");
+    let failed = std::panic::catch_unwind(AssertUnwindSafe(|| let_it_rage(&storm, 1))).expect_err("its agents never end");
+    let why = failed.downcast_ref::<String>().expect("words");
+    assert!(why.contains("the storm's time is over: 0 of 3 rounds ended within 2s"), "{why}");
+    assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
+}
+
+/// Lets a crowd work while everything is attacked, until each round is over. Returns the signals by kind, and how many rounds were parked and
+/// retried.
+fn let_it_rage(storm: &Storm, seed: u64) -> (BTreeMap<String, usize>, usize) {
+    storm.make_old_rounds();
+    let mut watchers = [storm.world.start_watcher(), storm.world.start_watcher()];
+    let signals = std::thread::scope(|scope| {
+        let _watch = Watch(storm);
+        let attacker = scope.spawn(|| attack(storm, seed, &mut watchers));
+        let pruner = scope.spawn(|| storm.prune());
+        let clients: Vec<_> = (0..POSTERS)
+            .map(|_| scope.spawn(|| storm.post()))
+            .chain((0..ANSWERERS).map(|_| scope.spawn(|| storm.answer(crowd::manner))))
+            .collect();
+        clients.into_iter().for_each(|c| c.join().unwrap_or_else(|why| resume_unwind(why)));
+        storm.until_ended(storm.questions * 9 / 10);
+        storm.over.store(true, Ordering::Relaxed);
+        pruner.join().unwrap_or_else(|why| resume_unwind(why));
+        attacker.join().unwrap_or_else(|why| resume_unwind(why))
+    });
+    storm.until_ended(storm.questions);
+    let parked = storm.retry_parked();
+    until("the last supervisor is gone", || storm.world.of_runs().is_empty());
+    watchers.into_iter().for_each(Watcher::kill);
+    (signals, parked)
 }

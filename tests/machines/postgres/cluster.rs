@@ -23,6 +23,8 @@ pub struct Cluster {
     server: Mutex<Option<(Running, Sender<()>)>>,
     settings: Vec<String>,
     port: u16,
+    /// What stands before its programs.
+    before: Vec<String>,
 }
 
 /// The newest PostgreSQL of Debian's packages, or what `PATH` has.
@@ -41,20 +43,31 @@ impl Cluster {
 
     /// A cluster that is reached by TLS, too, at this port of loopback, with a certificate that its folder gets.
     pub fn with_tls(port: u16, certify: impl Fn(&Path)) -> Self {
-        Self::laid_out(Path::new("/tmp"), &[&format!("port={port}"), "listen_addresses=127.0.0.1", "ssl=on"], port, certify)
+        Self::laid_out(Path::new("/tmp"), &[&format!("port={port}"), "listen_addresses=127.0.0.1", "ssl=on"], port, Vec::new(), certify)
+    }
+
+    /// A cluster that is reached by TLS at every address of the network namespace that is entered by `before`.
+    pub fn in_network(before: Vec<String>, certify: impl Fn(&Path)) -> Self {
+        let certify = |data: &Path| {
+            certify(data);
+            let rules = data.join("pg_hba.conf");
+            let text = std::fs::read_to_string(&rules).expect("the rules") + "hostssl all all all trust\n";
+            std::fs::write(&rules, text).expect("writable");
+        };
+        Self::laid_out(Path::new("/dev/shm"), &["listen_addresses=*", "ssl=on"], 5432, before, certify)
     }
 
     /// A cluster in this folder, with these settings.
     pub fn in_folder(place: &Path, settings: &[&str]) -> Self {
-        Self::laid_out(place, settings, 5432, |_| ())
+        Self::laid_out(place, settings, 5432, Vec::new(), |_| ())
     }
 
-    fn laid_out(place: &Path, settings: &[&str], port: u16, certify: impl Fn(&Path)) -> Self {
+    fn laid_out(place: &Path, settings: &[&str], port: u16, before: Vec<String>, certify: impl Fn(&Path)) -> Self {
         let folder = tempfile::Builder::new().prefix("askbox-pg").tempdir_in(place).expect("a temporary folder");
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("a mode");
         let user = rustix::process::geteuid().is_root().then(|| "postgres".to_owned());
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let cluster = Self { folder, user, server: Mutex::new(None), settings, port };
+        let cluster = Self { folder, user, server: Mutex::new(None), settings, port, before };
         let data = cluster.folder.path().join("data");
         std::fs::create_dir(&data).expect("a folder");
         if let Some(user) = &cluster.user {
@@ -72,13 +85,20 @@ impl Cluster {
 
     /// A command as the server's user. It dies with the thread that starts it.
     fn command(&self, program: &Path) -> Command {
+        let words = self.before.iter().map(String::as_str);
+        let start = |program: &Path| {
+            let mut words = words.chain([program.to_str().expect("a UTF-8 path")]);
+            let mut command = Command::new(words.next().expect("a program"));
+            command.args(words);
+            command
+        };
         let mut command = match &self.user {
             Some(user) => {
-                let mut command = Command::new("setpriv");
+                let mut command = start(Path::new("setpriv"));
                 command.args([&format!("--reuid={user}"), &format!("--regid={user}"), "--init-groups", "--pdeathsig=QUIT"]).arg(program);
                 command
             }
-            None => Command::new(program),
+            None => start(program),
         };
         command.current_dir("/").env_clear().env("PATH", std::env::var("PATH").unwrap_or_default()).env("LC_ALL", "C");
         command.stdin(Stdio::null());

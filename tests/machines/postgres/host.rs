@@ -72,6 +72,21 @@ impl Host {
     }
 }
 
+/// A database, the laptop, which is a host of it, and ann, who looks into it.
+pub fn laptop() -> (Database, Host, Person) {
+    let database = Database::new();
+    let (host, ann) = (Host::new(&database, "laptop"), Person::new(&database, "ann"));
+    (database, host, ann)
+}
+
+/// The same. The laptop has asked `docs`, and the database knows it.
+pub fn asked() -> (Database, Host, Person) {
+    let (database, host, ann) = laptop();
+    host.ask("docs");
+    host.sync();
+    (database, host, ann)
+}
+
 /// A person with a connection of their own.
 pub struct Person {
     pub client: Client,

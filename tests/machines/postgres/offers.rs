@@ -1,17 +1,14 @@
 //! Offers and their verdicts.
 
-use super::cluster::Database;
-use super::host::{Host, Person};
+use super::host::{Person, asked, laptop};
 use crate::support::{in_parallel, needs, until};
 
 #[test]
 fn an_offer_is_accepted_by_its_host_and_the_agent_is_relaunched_there() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, mut ann) = laptop();
     let watcher = host.world.watch();
     let _sync = host.serve();
-    let mut ann = Person::new(&database, "ann");
     host.ask("docs");
     ann.sees_state("laptop", "docs", "pending");
     let offer = ann.offer("laptop", "docs", "b");
@@ -28,14 +25,12 @@ fn an_offer_is_accepted_by_its_host_and_the_agent_is_relaunched_there() {
 #[test]
 fn of_two_people_who_answer_here_and_elsewhere_at_once_one_wins_and_the_other_is_told_who() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, mut ann) = laptop();
     let _sync = host.serve();
     let mut winners = [0, 0];
     for n in 0..12 {
         let workflow = format!("race-{n}");
         host.ask(&workflow);
-        let mut ann = Person::new(&database, "ann");
         ann.sees_state("laptop", &workflow, "pending");
         let offer = ann.offer_for("laptop", &workflow, &"b".into());
         // The host looks when a file changes: a look falls together with the local answer.
@@ -68,9 +63,7 @@ fn of_two_people_who_answer_here_and_elsewhere_at_once_one_wins_and_the_other_is
 #[test]
 fn every_offer_gets_the_verdict_that_it_deserves() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    let mut ann = Person::new(&database, "ann");
+    let (_database, host, mut ann) = laptop();
     for workflow in ["changed", "unfit", "withdrawn", "expired", "declined", "nobody", "other"] {
         let more: &[&str] = if workflow == "expired" { &["--timeout", "1ms", "--default", "a"] } else { &[] };
         host.world.ok("ask-post", &[&["-w", workflow, "Merge?", "-o", "a=A", "-o", "b=B"], more].concat());
@@ -117,11 +110,7 @@ fn every_offer_gets_the_verdict_that_it_deserves() {
 #[test]
 fn an_offer_that_is_sent_again_counts_once_and_one_that_was_taken_back_counts_no_more() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    let mut ann = Person::new(&database, "ann");
-    host.ask("docs");
-    host.sync();
+    let (database, host, mut ann) = asked();
     let offer = ann.offer_for("laptop", "docs", &"b".into());
     let id = ann.send("laptop", &offer).expect("taken");
     assert_eq!(ann.send("laptop", &offer).expect("taken again"), id);
@@ -149,11 +138,7 @@ fn an_offer_that_is_sent_again_counts_once_and_one_that_was_taken_back_counts_no
 #[test]
 fn hostile_offers_are_refused_and_hold_nothing_up() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    host.ask("docs");
-    host.sync();
-    let mut ann = Person::new(&database, "ann");
+    let (_database, host, mut ann) = asked();
     let good = ann.offer_for("laptop", "docs", &"a".into());
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     let docs = ["", "[]", "nonsense", "{}", r#"{"offer_id": 7}"#, &deep, &good.to_string()];
@@ -177,8 +162,7 @@ fn hostile_offers_are_refused_and_hold_nothing_up() {
 #[test]
 fn many_people_at_once_have_one_winner_each_round() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, _) = laptop();
     let _sync = host.serve();
     host.ask("docs");
     Person::new(&database, "ann").sees_state("laptop", "docs", "pending");

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use super::cluster::{Cluster, Database};
-use super::host::{Host, Person};
+use super::host::{Host, Person, asked, laptop};
 use crate::support::{Signal, needs, signal, until};
 
 #[test]
 fn while_a_host_is_away_it_works_on_and_an_offer_learns_later_that_it_lost() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, mut ann) = laptop();
     host.ask("docs");
     host.ask("free");
     host.sync();
-    let mut ann = Person::new(&database, "ann");
     let (late, free) = (ann.offer("laptop", "docs", "b"), ann.offer("laptop", "free", "b"));
     // No process of the host runs: the machine sleeps or its link is cut. Its terminal goes on.
     host.world.ok("ask-answer", &["docs", "a", "--by", "bob"]);
@@ -62,13 +60,11 @@ fn while_the_database_is_down_a_host_goes_on_and_catches_up_by_itself() {
 #[test]
 fn a_host_whose_server_hangs_answers_here_and_goes_on_when_it_answers_again() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, mut ann) = laptop();
     let sync = host.serve();
     host.says("is the host");
     // A row that the host wants to write is locked: the statement waits, as it does when a server hangs.
     host.ask("docs");
-    let mut ann = Person::new(&database, "ann");
     ann.sees_state("laptop", "docs", "pending");
     let mut owner = database.connect("owner");
     let mut held = owner.transaction().expect("a transaction");
@@ -84,12 +80,10 @@ fn a_host_whose_server_hangs_answers_here_and_goes_on_when_it_answers_again() {
 #[test]
 fn a_question_that_expired_meanwhile_by_its_hosts_clock_is_closed_and_the_answer_is_kept() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, mut ann) = laptop();
     let world = &host.world;
     world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "1s", "--default", "a"]);
     host.sync();
-    let mut ann = Person::new(&database, "ann");
     let offer = ann.offer("laptop", "docs", "b");
     let _watcher = world.watch();
     world.closed("docs", "delivered", 1);
@@ -105,9 +99,7 @@ fn a_question_that_expired_meanwhile_by_its_hosts_clock_is_closed_and_the_answer
 #[test]
 fn clocks_that_differ_change_neither_who_wins_nor_what_is_shown() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    let mut ann = Person::new(&database, "ann");
+    let (database, host, mut ann) = laptop();
     // Senders whose clocks are ten years off, asked by a machine whose clock is off the other way.
     for (workflow, sender, asker) in
         [("ahead", "2036-01-01T00:00:00Z", "2016-01-01T00:00:00Z"), ("behind", "2016-01-01T00:00:00Z", "2036-01-01T00:00:00Z")]
@@ -147,11 +139,7 @@ fn clocks_that_differ_change_neither_who_wins_nor_what_is_shown() {
 #[test]
 fn a_person_who_is_cut_off_sends_the_offer_again_and_it_is_one_offer() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    host.ask("docs");
-    host.sync();
-    let mut ann = Person::new(&database, "ann");
+    let (database, host, mut ann) = asked();
     let offer = ann.offer_for("laptop", "docs", &"b".into());
     // The server's side of the connection is gone, and with it the reply.
     let pid: i32 = ann.client.query_one("SELECT pg_backend_pid()", &[]).expect("a pid").get(0);

@@ -1,17 +1,12 @@
 //! What the database knows of a mailbox.
 
-use super::cluster::Database;
-use super::host::{Host, Person};
+use super::host::{asked, laptop};
 use crate::support::{needs, until};
 
 #[test]
 fn a_round_is_told_in_each_of_its_states_and_never_goes_back() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    let mut ann = Person::new(&database, "ann");
-    host.ask("docs");
-    host.sync();
+    let (database, host, mut ann) = asked();
     ann.sees_state("laptop", "docs", "pending");
     host.world.ok("ask-answer", &["docs", "a"]);
     host.sync();
@@ -42,8 +37,7 @@ fn a_round_is_told_in_each_of_its_states_and_never_goes_back() {
 #[test]
 fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, mut ann) = laptop();
     for workflow in ["cancelled", "delivered", "removed", "stays"] {
         host.ask(workflow);
     }
@@ -54,7 +48,6 @@ fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
     std::fs::remove_file(host.world.in_mailbox("pending/removed.json")).expect("removed by hand");
     host.ask("new");
     host.sync();
-    let mut ann = Person::new(&database, "ann");
     let mut state = |workflow: &str| ann.sees("laptop", workflow).expect("known").2;
     let states: Vec<_> = ["cancelled", "delivered", "removed", "stays", "new"].into_iter().map(&mut state).collect();
     assert_eq!(states, ["withdrawn", "delivered", "gone", "pending", "pending"]);
@@ -63,8 +56,7 @@ fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
 #[test]
 fn questions_of_all_kinds_and_of_strangers_arrive_as_they_are_asked() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, mut ann) = laptop();
     let world = &host.world;
     world.ok("ask-post", &["-w", "wörds".replace('ö', "o").as_str(), "Größe? \u{202e}\u{1b}[31m 😀", "--context", "# Titel\n\u{7}"]);
     let batch = r#"{"workflow_id": "batch", "questions": [{"id": "x", "question": "One?", "options": {"a": null}}, {"question": "Two?"}]}"#;
@@ -73,7 +65,6 @@ fn questions_of_all_kinds_and_of_strangers_arrive_as_they_are_asked() {
     std::fs::write(world.in_mailbox("pending/hand.json"), r#"{"workflow_id": "hand", "question": "NUL \u0000?", "x": 1e400}"#).unwrap();
     std::fs::write(world.in_mailbox("pending/broken.json"), "{").unwrap();
     host.sync();
-    let mut ann = Person::new(&database, "ann");
     for workflow in ["words", "batch", "hand"] {
         let (id, hash, _) = ann.sees("laptop", workflow).unwrap_or_else(|| panic!("{workflow} is not there"));
         let doc = database.value(&format!("SELECT doc FROM askbox.question WHERE workflow_id = '{workflow}'")).expect("a document");
@@ -89,8 +80,7 @@ fn questions_of_all_kinds_and_of_strangers_arrive_as_they_are_asked() {
 #[test]
 fn nothing_that_belongs_to_the_machine_alone_leaves_it() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, _) = laptop();
     host.world.ok("checkpoint", &["save", "docs", "--step", "secret-step"]);
     let checkpoint = host.world.in_mailbox("checkpoints/docs.json");
     let checkpoint = checkpoint.to_str().expect("a path");
@@ -104,8 +94,7 @@ fn nothing_that_belongs_to_the_machine_alone_leaves_it() {
 #[test]
 fn a_thousand_questions_arrive_with_one_look_and_a_change_is_told_at_once() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, _) = laptop();
     let batch: Vec<_> = (0..1000).map(|n| serde_json::json!({"workflow_id": format!("w{n}"), "question": "x".repeat(2000)})).collect();
     let batch = serde_json::Value::from(batch).to_string();
     host.world.run_with("ask-post", &["--batch", "--file", "-"], batch.as_bytes()).ok();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::certificate::certify;
 use super::cluster::{Cluster, Database};
 use super::host::{Host, Person};
 use crate::support::{World, in_parallel, needs};
@@ -115,12 +116,14 @@ fn a_wrong_address_a_missing_role_and_an_open_file_of_passwords_are_told_in_word
             "role \"nobody-here\" does not exist",
         ),
         (&format!("host={} user=laptop dbname=missing", database.cluster.socket()), 1, "database \"missing\" does not exist"),
-        ("host=/nowhere user=laptop dbname=x", 1, "cannot be reached"),
+        ("host=/nowhere user=laptop dbname=x", 1, "hint: no server has the socket /nowhere/.s.PGSQL.5432: start PostgreSQL, or "),
     ] {
         let out = try_at(address);
         assert!(out.code() == code && out.stderr.contains(words), "{address}: {}", out.words());
         assert!(out.stderr.contains("hint: "), "{}", out.stderr);
     }
+    let wrong = host.world.run("askbox", &["sync", "roles", "--host", "A.B"]);
+    assert!(wrong.code() == 2 && wrong.stderr.contains("`A.B` is no name of a host"), "{wrong:?}");
     // Everything from the variables of libpq.
     let mut command = host.world.command("askbox");
     command.args(["sync", "run", "--once", "--database", ""]);
@@ -140,17 +143,7 @@ fn over_a_network_the_servers_certificate_and_its_name_are_verified() {
     needs!("postgres", "openssl");
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
     let world = World::new();
-    // A certificate of `localhost`, by an authority of the test's own.
-    let certify = |data: &std::path::Path| {
-        let script = r#"openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE
-            openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost
-            echo subjectAltName=DNS:localhost > names
-            openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt
-            chmod 600 server.key"#;
-        crate::support::output(world.any_command("sh").args(["-ec", script]).current_dir(data)).ok();
-        std::fs::copy(data.join("ca.pem"), world.path("ca.pem")).expect("a certificate");
-    };
-    let cluster = Cluster::with_tls(port, certify);
+    let cluster = Cluster::with_tls(port, |data| certify(&world, data, "DNS:localhost"));
     let migrate = |host: &str, authority: &str| {
         let mut command = world.command("askbox");
         let address = format!("postgresql://owner@{host}:{port}/postgres?sslmode=verify-full");

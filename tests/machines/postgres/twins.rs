@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::cluster::Database;
-use super::host::{Host, Person};
+use super::host::{Host, asked, laptop};
 use crate::support::{World, needs, output, until};
 
 /// A copy of the host's mailbox on another machine.
@@ -18,12 +18,10 @@ fn copy(database: &Database, host: &Host) -> Host {
 #[test]
 fn a_copied_mailbox_that_starts_fences_the_other_one_which_says_so_and_stops() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (database, host, mut ann) = laptop();
     let mut sync = host.serve();
     host.says("is the host laptop (epoch 1)");
     host.ask("docs");
-    let mut ann = Person::new(&database, "ann");
     ann.sees_state("laptop", "docs", "pending");
     let twin = copy(&database, &host);
     let _twins = twin.serve();
@@ -55,10 +53,7 @@ fn a_copied_mailbox_that_starts_fences_the_other_one_which_says_so_and_stops() {
 #[test]
 fn a_fenced_host_changes_nothing_not_even_a_round_that_it_has_answered() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    host.ask("docs");
-    host.sync();
+    let (database, host, _) = asked();
     let twin = copy(&database, &host);
     twin.sync();
     let before = database.value("SELECT md5(string_agg(q::text, '')) FROM askbox.question q");
@@ -69,12 +64,36 @@ fn a_fenced_host_changes_nothing_not_even_a_round_that_it_has_answered() {
 }
 
 #[test]
+fn a_process_that_was_killed_while_its_start_was_on_its_way_does_not_fence_the_next_one() {
+    needs!("postgres");
+    let (database, host, mut ann) = asked();
+    // What a killed process leaves: its token in the file, and its statement, which the database carries out later.
+    let late = uuid::Uuid::new_v4().to_string();
+    let path = host.world.in_mailbox("sync/epoch.json");
+    let mut file = host.world.json(&path);
+    file["tokens"].as_array_mut().expect("tokens").push(late.clone().into());
+    std::fs::write(&path, file.to_string()).expect("writable");
+    let mut killed = database.connect("laptop");
+    let mut statement = killed.transaction().expect("a transaction");
+    assert_eq!(statement.execute("UPDATE askbox.host SET token = $1::text::uuid WHERE host = current_user", &[&late]).expect("its row"), 1);
+    let out = std::thread::scope(|scope| {
+        let next = scope.spawn(|| host.once(&[]));
+        let waits = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("the next one has looked and begins", || database.value(waits).as_deref() == Some("1"));
+        statement.commit().expect("it is carried out");
+        next.join().expect("the next one")
+    });
+    assert_eq!(out.code(), 0, "{}", out.words());
+    let offer = ann.offer("laptop", "docs", "b");
+    host.sync();
+    assert_eq!(ann.hears(&offer).outcome, "accepted");
+    assert_eq!(host.world.json(&path)["tokens"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_new_mailbox_is_not_the_host_whose_role_it_has() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    host.ask("docs");
-    host.sync();
+    let (database, host, mut ann) = asked();
     let other = Host::new(&database, "laptop");
     let out = other.once(&[]);
     assert_eq!(out.code(), 4, "{}", out.words());
@@ -82,15 +101,13 @@ fn a_new_mailbox_is_not_the_host_whose_role_it_has() {
     host.sync();
     assert_eq!(other.once(&["--take-over"]).code(), 0);
     // What the other mailbox does not have is over.
-    let mut ann = Person::new(&database, "ann");
     ann.sees_state("laptop", "docs", "gone");
 }
 
 #[test]
 fn two_processes_on_one_mailbox_are_one_too_many() {
     needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
+    let (_database, host, _) = laptop();
     let _sync = host.serve();
     host.says("is the host");
     let out = host.once(&[]);

@@ -54,3 +54,18 @@ fn a_question_without_a_timestamp_ages_by_its_file() {
         .sh("echo '{\"question\": \"Merge?\", \"workflow_id\": \"old\"}' > m/pending/old.json && touch -d '9 days ago' m/pending/old.json");
     assert_eq!(finds(&world, "stale", "old"), "ask-answer show old");
 }
+
+#[test]
+fn doctor_reports_metrics_that_cannot_be_written() {
+    use crate::support::needs;
+    needs!("mount");
+    let world = well();
+    world.sh("mkdir collector collector/folder.prom");
+    configure(&world, &format!("[metrics]\nfile = '{}'\n", world.path("collector/folder.prom").display()));
+    assert!(finds(&world, "no_metrics", "metrics.file").starts_with("${EDITOR:-vi} "));
+    configure(&world, &format!("[metrics]\nfile = '{}'\n", world.path("collector/askbox.prom").display()));
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    let ran = world.shell("unshare -m sh -c 'mount -t tmpfs -o ro none collector && askbox doctor'");
+    assert!(ran.code() == 1 && ran.stdout.contains("no_metrics: metrics.file: the folder"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("Read-only file system"), "{}", ran.stdout);
+}

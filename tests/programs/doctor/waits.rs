@@ -3,8 +3,9 @@
 use super::*;
 
 use crate::support::{World, needs};
+use askbox::mailbox::Mailbox;
 use askbox::mailbox::documents::awaited::Join;
-use askbox::mailbox::{Mailbox, awaits};
+use askbox::mailbox::family::awaits;
 
 /// A scene in which these workflows have been run.
 fn with(ids: &[&str]) -> World {

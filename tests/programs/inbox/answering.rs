@@ -220,3 +220,22 @@ fn long_words_are_written_in_the_editor_or_pasted_and_keep_their_lines() {
     terminal.see("pasted: answered");
     assert_eq!(answer(&world, "pasted")["value"], "d first\nb second");
 }
+
+#[test]
+fn a_question_whose_text_changes_while_it_is_open_is_over_and_an_answer_to_the_earlier_text_counts_for_neither() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Merge it?' -w w -o a=A -o b=B");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["my long thoughts"]);
+    terminal.see("│ my long thoughts");
+    world.sh("sed 's/Merge it/Delete it/' m/pending/w.json >changed && mv changed m/pending/w.json");
+    let screen = terminal.see("w was changed while you read it");
+    assert!(screen.contains("my long thoughts"), "{screen}");
+    terminal.press(&["o"]);
+    let screen = terminal.see("Delete it?");
+    assert!(screen.contains("│ my long thoughts"), "{screen}");
+    terminal.press(&["Enter"]);
+    terminal.see("w: answered");
+}

@@ -1,6 +1,6 @@
 //! What changes while the inbox is on the screen, and what became of what was answered.
 
-use super::{answer, open, open_question};
+use super::{answer, drafts, open, open_question};
 use crate::support::{Terminal, World, needs};
 
 #[test]
@@ -16,10 +16,9 @@ fn a_question_that_is_answered_elsewhere_meanwhile_is_said_and_what_was_typed_is
     let screen = terminal.see("This question is over");
     assert!(screen.contains("answered by eve") && screen.contains("my long thoughts"), "{screen}");
     terminal.press(&["w"]);
-    let screen = terminal.see("your text is kept in ");
-    let path = screen.lines().find_map(|line| line.split("your text is kept in ").nth(1)).unwrap().trim();
-    assert_eq!(std::fs::read_to_string(path).unwrap(), "my long thoughts");
-    std::fs::remove_file(path).unwrap();
+    terminal.see("your draft is kept in");
+    let kept = drafts(&world);
+    assert!(kept.len() == 1 && kept[0].contains("my long thoughts"), "{kept:?}");
     assert_eq!(answer(&world, "answered")["by"], "eve");
     // Replaced while it is on the screen: nothing typed goes to the new question unseen.
     terminal.press(&["Enter"]);

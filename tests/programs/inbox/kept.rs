@@ -1,14 +1,16 @@
 //! Nothing that a person typed is lost.
 
-use super::{answer, open, open_question};
-use crate::support::{Terminal, World, needs};
+use std::os::unix::fs::PermissionsExt;
+
+use super::{answer, drafts, open, open_question, process};
+use crate::support::{Terminal, World, kill, needs, until};
 
 /// The file that a screen names behind these words.
 #[track_caller]
 fn file_behind(screen: &str, words: &str) -> String {
     let joined = screen.replace('\n', "");
     let path = joined.split(words).nth(1).unwrap_or_else(|| panic!("no {words:?} in\n{screen}")).trim();
-    path[..path.find(".md").expect("a file") + 3].to_owned()
+    path[..path.find(".toml").expect("a file") + 5].to_owned()
 }
 
 #[test]
@@ -33,7 +35,8 @@ fn what_was_typed_and_not_sent_is_in_a_file_when_the_inbox_is_left_and_the_perso
         }
         let screen = terminal.see("left=");
         let path = file_behind(&screen, "first: what you typed was not sent; it is kept in ");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "half a thought");
+        assert!(std::fs::read_to_string(&path).unwrap().contains("half a thought"));
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::remove_file(path).unwrap();
         if status.is_empty() {
             let path = file_behind(&screen, "second: what you typed was not sent; it is kept in ");
@@ -63,8 +66,7 @@ fn words_for_a_question_that_vanished_are_kept_even_if_nobody_asks_for_that() {
     terminal.press(&["q"]);
     let screen = terminal.see("left=0");
     let path = file_behind(&screen, "essay: what you typed was not sent; it is kept in ");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "my long thoughts");
-    std::fs::remove_file(path).unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().contains("my long thoughts"));
     assert_eq!(answer(&world, "essay")["by"], "eve");
 }
 
@@ -89,4 +91,87 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
     terminal.press(&["q"]);
     let screen = terminal.see("left=0");
     assert!(!screen.contains("not sent"), "{screen}");
+}
+
+#[test]
+fn a_draft_is_there_again_when_its_question_is_opened_again_and_is_removed_once_it_is_sent() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E; ask-post Other? -w other");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["2", "and fuzz", "C-n"]);
+    terminal.see("A note beside");
+    terminal.press(&["but slowly", "Enter"]);
+    terminal.see("note: but slowly");
+    terminal.press(&["C-c"]);
+    terminal.see("left=130");
+    assert_eq!(drafts(&world).len(), 1, "nothing was given to the other question");
+    open_question(&terminal, "w");
+    let screen = terminal.see("your draft is here again");
+    for words in ["[x] e2e", "│ and fuzz", "note: but slowly"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    terminal.press(&["Enter"]);
+    terminal.see("w: answered");
+    let sent = answer(&world, "w");
+    assert_eq!((&sent["value"], &sent["note"]), (&serde_json::json!(["e2e", "and fuzz"]), &serde_json::json!("but slowly")));
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    assert!(drafts(&world).is_empty());
+}
+
+#[test]
+fn a_draft_outlives_the_terminal() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w essay");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "essay");
+    terminal.press(&["half a thought"]);
+    terminal.see("│ half a thought");
+    world.sh("tmux -S ./tmux kill-server");
+    until("the draft is kept", || drafts(&world).iter().any(|draft| draft.contains("half a thought")));
+}
+
+#[test]
+fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted_again_is_not() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w essay; ask-post Other? -w other");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "essay");
+    terminal.press(&["half a thought"]);
+    until("the draft is kept when typing pauses", || drafts(&world).iter().any(|draft| draft.contains("half a thought")));
+    // A text that is asked for is part of it.
+    terminal.press(&["C-b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["which essay"]);
+    until("the question back is kept", || drafts(&world).iter().any(|draft| draft.contains("which essay")));
+    // What is left is kept at once.
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Your question to the agent");
+    terminal.press(&["Escape"]);
+    terminal.see("? help");
+    terminal.press(&["/other", "Enter", "Enter"]);
+    terminal.see("Other?");
+    terminal.press(&["something else", "Escape"]);
+    terminal.see("? help");
+    until("both drafts are kept", || drafts(&world).len() == 2);
+    kill(process(&world));
+    // Raw mode is still on.
+    terminal.press(&["stty sane", "C-j"]);
+    open_question(&terminal, "essay");
+    let screen = terminal.see("│ half a thought");
+    assert!(screen.contains("your draft is here again"), "{screen}");
+    terminal.press(&["C-w", "C-w", "C-w"]);
+    until("the emptied draft is removed", || !drafts(&world).iter().any(|draft| draft.contains("half a thought")));
+    kill(process(&world));
+    // Raw mode is still on.
+    terminal.press(&["stty sane", "C-j"]);
+    open_question(&terminal, "other");
+    terminal.see("│ something else");
+    terminal.press(&["Enter"]);
+    terminal.see("other: answered");
+    until("the draft that was sent is removed", || drafts(&world).is_empty());
 }

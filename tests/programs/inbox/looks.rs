@@ -140,3 +140,42 @@ fn wide_joined_and_right_to_left_characters_keep_every_column_in_its_place() {
         terminal.see("left=0");
     }
 }
+
+#[test]
+fn the_last_line_names_the_key_that_takes_an_answer_back_as_long_as_it_does() {
+    needs!("tmux");
+    let world = World::new();
+    let terminal = Terminal::new(&world);
+    for (columns, rows, before, after) in [
+        (40, 20, "enter open · ? help · q quit · / filter", "enter open · ? help · u take back"),
+        (
+            80,
+            24,
+            "enter open · ? help · q quit · / filter · tab answered · space mark · d decline",
+            "enter open · ? help · u take back · q quit · / filter · tab answered · d decline",
+        ),
+    ] {
+        world.sh("ask-post Ship? -w ship --priority 5 -o yes=Ship -o no=Wait; ask-post Merge? -w merge; ask-post Rename? -w rename");
+        terminal.resize(columns, rows);
+        open(&terminal);
+        let last_line = |keys: &str| until(keys, || terminal.screen().lines().any(|line| line.trim_end() == keys));
+        last_line(before);
+        terminal.press(&["Home", "Enter"]);
+        terminal.see("esc later");
+        terminal.press(&["1", "Enter"]);
+        last_line(after);
+        // The newest answered round is the chosen one.
+        terminal.press(&["Tab"]);
+        terminal.see("u take back");
+        terminal.press(&["Tab"]);
+        last_line(after);
+        world.sh("relaunch prompt ship");
+        last_line(before);
+        terminal.press(&["Tab"]);
+        terminal.see("tab waiting");
+        assert!(!terminal.screen().contains("u take back"), "{}", terminal.screen());
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+        world.sh("ask-answer cancel merge; ask-answer cancel rename");
+    }
+}

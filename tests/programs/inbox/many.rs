@@ -16,7 +16,10 @@ fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
     for text in ["[+5] Urgent?", "(overdue) Late?", "reviewer  Usual[31m?", "unreadable:"] {
         assert!(screen.contains(text), "{screen}");
     }
+    // Escape leads back, and here there is nothing to go back to.
     terminal.press(&["Escape"]);
+    terminal.see("q leaves the inbox");
+    terminal.press(&["q"]);
     terminal.see("left=0");
 }
 

@@ -40,6 +40,12 @@ fn answer(world: &World, id: &str) -> Value {
     world.json(format!("m/answered/{id}.json"))["answer"].clone()
 }
 
+/// The drafts that were kept.
+fn drafts(world: &World) -> Vec<String> {
+    let folder = std::fs::read_dir(world.home().join(".local/state/askbox/drafts")).into_iter().flatten();
+    folder.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
 /// The number of the line that holds a text.
 #[track_caller]
 fn line_of(screen: &str, text: &str) -> usize {

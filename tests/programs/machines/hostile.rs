@@ -1,9 +1,10 @@
 //! A machine may be of another version, or an enemy: what it says is bounded, filtered and never executed.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use crate::support::machine::configure;
-use crate::support::{Machine, World, needs, until};
+use crate::support::{Machine, Outcome, Running, World, needs, until};
 
 /// A machine whose `ask-answer` is this script.
 fn played(script: &str) -> (World, Machine) {
@@ -16,11 +17,18 @@ fn played(script: &str) -> (World, Machine) {
     (here, build)
 }
 
-/// What a list says about the machine, once its connection has ended.
+/// How an answer to the machine ends, once the machine is heard: on a busy one ssh itself may take longer than anybody waits.
+#[track_caller]
+fn heard(here: &World) -> Outcome {
+    let answer = || Some(here.run("ask-answer", &["build:w", "x"]));
+    until("the machine is heard", || answer().filter(|told| !told.stderr.contains("has not answered in time")))
+}
+
+/// What a person is told who answers a question of the machine.
 #[track_caller]
 fn complaint(script: &str) -> String {
     let (here, _build) = played(script);
-    let refused = here.run("ask-answer", &["build:w", "x"]);
+    let refused = heard(&here);
     assert_eq!(refused.code(), 1, "{refused:?}");
     assert!(!refused.words().contains('\x1b'), "{refused:?}");
     refused.stderr
@@ -39,7 +47,7 @@ fn a_machine_of_another_version_is_named_with_what_to_do() {
     let here = World::new();
     let build = Machine::new(&here, "build");
     here.configure(&format!("{}program = '/nowhere/ask-answer'\n", build.section()));
-    let missing = here.run("ask-answer", &["build:w", "x"]);
+    let missing = heard(&here);
     assert!(missing.stderr.contains("ask-answer is not found on build") && missing.stderr.contains("peers.build.program"), "{missing:?}");
     let ends = complaint("exit 7");
     assert!(ends.contains("status 7"), "{ends}");
@@ -59,8 +67,44 @@ fn what_an_enemy_sends_is_bounded_and_filtered() {
     assert!(fails.contains("build: no ") && fails.contains("way"), "{fails}");
     let noise = complaint("yes 'welcome to build'");
     assert!(noise.contains("prints other text"), "{noise}");
-    let stderr = complaint("yes \"$(printf '\\033[2J go away')\" >&2");
-    assert!(stderr.contains("error: "), "{stderr}");
+    let (here, _build) = played("yes \"$(printf '\\033[2J go away')\" >&2");
+    let silent = here.run("ask-answer", &["build:w", "x"]);
+    assert!(silent.code() == 1 && silent.stderr.contains("error: ") && !silent.words().contains('\x1b'), "{silent:?}");
+}
+
+/// Lists while the machine floods; returns what was said, how long it took, and the most memory that it took, in MiB.
+fn listed_in_the_flood(lines: &str) -> (String, Duration, u64) {
+    let hello = r#"printf '%s\n' '{"line":"hello","protocol":1,"schema_version":1,"version":"1"}'"#;
+    let (here, _build) = played(&format!("{hello}; exec awk 'BEGIN {{ {lines} }}'"));
+    here.ok("ask-post", &["-w", "local-1", "Here?"]);
+    let (out, err) = (here.path("out"), here.path("err"));
+    let file = |path| std::fs::File::create(path).expect("a file");
+    let begun = Instant::now();
+    let mut program = Running::start(here.command("ask-answer").arg("list").stdout(file(&out)).stderr(file(&err)));
+    let status = format!("/proc/{}/status", program.pid());
+    let mut most = 0;
+    until("the list ends", || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+        most = most.max(peak.unwrap_or(0) / 1024);
+        program.has_ended()
+    });
+    let read = |path| std::fs::read_to_string(path).expect("what was said");
+    (read(&out) + &read(&err), begun.elapsed(), most)
+}
+
+#[test]
+fn a_flood_of_questions_and_of_huge_ones_takes_little_memory_and_holds_up_no_list() {
+    needs!("sshd", "ssh");
+    let line = r#""{\"line\":\"question\",\"workflow_id\":\"w" n "\",\"question_id\":\"00000000-0000-0000-0000-" sprintf("%012d", n) "\",\"document\":{\"workflow_id\":\"w" n "\",\"question\":\"" text "\"}}""#;
+    for (what, bytes) in [("many", 1_000), ("huge", 250_000), ("too huge", 2_000_000)] {
+        let text = format!("text = \"x\"; while (length(text) < {bytes}) text = text text;");
+        let (said, took, most) = listed_in_the_flood(&format!("{text} for (n = 0; ; n++) print {line}"));
+        assert!(said.contains("local-1") && said.contains("note: build "), "{what}: {}", &said[said.len().saturating_sub(2000)..]);
+        assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+        assert!(most > 0 && most < 600, "{what}: {most} MiB");
+        eprintln!("{what}: {took:.1?}, {most} MiB");
+    }
 }
 
 #[test]
@@ -91,7 +135,8 @@ fn the_words_of_an_enemy_neither_run_nor_control_the_terminal_and_its_questions_
     let shown = here.run("ask-answer", &["show", "build:w"]).ok();
     assert!(!shown.words().contains(['\x1b', '\x07', '\u{202e}']) && shown.stdout.contains("checkpoint /etc/passwd"), "{shown:?}");
     // It takes the answer and says nothing about it: nobody is told that it counts.
-    let answered = here.run("ask-answer", &["build:w", "a"]);
+    let sent = || Some(here.run("ask-answer", &["build:w", "a"])).filter(|told| !told.stderr.contains("nothing was sent"));
+    let answered = until("the answer is sent", sent);
     assert!(answered.code() == 1 && answered.stderr.contains("may have it or not"), "{answered:?}");
     assert!(here.names("..").iter().all(|name| name != "pwned"), "a word of the enemy was executed");
 }
@@ -106,6 +151,8 @@ fn a_name_in_the_configuration_is_never_an_option_of_ssh() {
         ("[peers.all]\nssh = 'a'", "peers.all: is no name of a machine"),
         ("[peers.build]\nssh = 'a'\nprogram = 'ask-answer; touch pwned'", "peers.build.program: is no plain path"),
         ("[peers.build]\nssh = 'a'\nmailbox = '~/m'", "peers.build.mailbox: is not an absolute path"),
+        ("[peers.build]\nssh = 'a'\nssh_options = ['otherhost']", "peers.build.ssh_options: `otherhost` is no option of ssh"),
+        ("[peers.build]\nssh = 'a'\nssh_options = ['-p', '1', 'b']", "peers.build.ssh_options: `b` is no option of ssh"),
         ("[peers.build]\nhost = 'a'", "did you mean `peers.build."),
     ] {
         world.configure(section);

@@ -3,6 +3,7 @@
 mod hostile;
 mod one_wins;
 mod seen;
+mod signed;
 
 use crate::support::machine::configure;
 use crate::support::{Machine, World, until};

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::two;
 use crate::support::machine::configure;
-use crate::support::{Machine, World, needs, until};
+use crate::support::{Machine, Terminal, World, needs, until};
 
 #[test]
 fn the_list_shows_the_questions_of_all_machines_and_each_is_answered_by_its_address() {
@@ -57,6 +57,34 @@ fn an_answer_that_is_close_to_an_option_is_refused_before_anything_is_sent() {
     assert!(!build.world.in_mailbox("answered/docs-42.json").exists());
     let said = here.ok("ask-answer", &["build:docs-42", "--text", "mergd"]);
     assert!(said.contains("in your own words: mergd") && said.contains("accepted by build"), "{said}");
+}
+
+#[test]
+fn who_answers_a_question_that_somebody_has_answered_there_is_told_who_it_was() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    build.world.ok("ask-answer", &["docs-42", "drop", "--by", "bob"]);
+    let late = here.run("ask-answer", &["build:docs-42", "merge"]);
+    assert!(late.code() == 4 && late.stderr.contains("build: the question of docs-42 was already answered by bob"), "{late:?}");
+    // It waits no longer, and its machine knows no more than that.
+    assert_eq!(here.run("ask-answer", &["show", "build:docs-42"]).code(), 3);
+    assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "drop");
+}
+
+#[test]
+fn a_part_of_an_id_stands_for_a_question_of_another_machine_too_at_a_terminal_only() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, build) = two();
+    build.world.ok("ask-post", &["-w", "site-7", "Which port?"]);
+    build.world.ok("ask-post", &["-w", "site-8", "Which host?"]);
+    until("all are seen", || here.ok("ask-answer", &["list"]).contains("build:site-8"));
+    assert_eq!(here.run("ask-answer", &["build:42", "merge"]).code(), 3);
+    let terminal = Terminal::new(&here);
+    terminal.press(&["clear; ask-answer build:site 80; echo left=$?", "Enter"]);
+    let screen = terminal.see("left=2");
+    assert!(screen.contains("`site` is a part of 2 ids: site-7, site-8"), "{screen}");
+    terminal.press(&["clear; ask-answer build:42 merge; echo left=$?", "Enter"]);
+    assert!(terminal.see("left=0").contains("build:docs-42: answered: merge; accepted by build"));
 }
 
 #[test]
@@ -121,6 +149,25 @@ fn a_machine_that_says_nothing_holds_up_nothing() {
 }
 
 #[test]
+fn the_doctor_tries_each_machine_and_says_of_which_version_it_is_or_why_it_is_not_reached() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    let doctor = here.run("askbox", &["doctor"]).stdout;
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(doctor.contains(&format!("Peer build (ssh): reached, askbox {version}; 1 question.\n")), "{doctor}");
+    build.cut();
+    let doctor = until("the doctor knows", || Some(here.run("askbox", &["doctor"])).filter(|doctor| doctor.stdout.contains("not reached")));
+    assert!(doctor.stdout.contains("Peer build (ssh): not reached; 1 question as of "), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains("unreachable: peer build: build: ") && doctor.stdout.contains("-o BatchMode=yes build.test true\n"),
+        "{doctor:?}"
+    );
+    let report: Value = serde_json::from_str(&here.run("askbox", &["doctor", "--json"]).stdout).unwrap();
+    let peer = &report["peers"][0];
+    assert!(peer["peer"] == "build" && peer["by"] == "ssh" && peer["reached"] == false && peer["machines"][0]["questions"] == 1, "{peer}");
+}
+
+#[test]
 fn the_list_follows_each_change_and_ends_with_its_reader() {
     let world = World::new();
     world.ok("ask-post", &["-w", "one", "First?", "-o", "a=A"]);
@@ -147,9 +194,9 @@ fn the_list_follows_each_change_and_ends_with_its_reader() {
     let last = lines().into_iter().rfind(|line| line["line"] == "gone").unwrap();
     assert!(last["workflow_id"] == "one" && last["fate"].as_str().unwrap().contains("answered by bob"), "{last}");
     std::fs::write(world.in_mailbox("pending/torn.json"), "{\n").unwrap();
-    kinds(&["hello", "question", "listed", "question", "gone", "unreadable"]);
+    // Soon after, the torn file goes to quarantine, which is a line of its own.
+    until("the torn file is told", || lines().iter().any(|line| line["line"] == "unreadable"));
     world.ok("ask-answer", &["undo", "one"]);
-    // By now the torn file may have gone to quarantine, which is a line of its own.
     until("the question is back", || lines().iter().filter(|line| line["line"] == "question").count() == 3);
     drop(feed.0.kill());
     // Its reader goes: it ends, though nothing changes.

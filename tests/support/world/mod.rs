@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `mod.rs` | making a world, and running programs in it |
 //! | `agents.rs` | the two scripted agents: what they do, and what they were told |
+//! | `life.rs` | how long a world lives at most |
 //! | `look.rs` | looks into the mailbox, and waiting for what comes |
 //! | `transcript.rs` | commands and all that they print, for snapshots |
 
 mod agents;
+mod life;
 mod look;
 mod transcript;
 mod trust;
@@ -18,8 +20,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+
+use life::{LONGEST_LIFE, Life};
 
 use crate::support::{Outcome, Running, Signal, Watcher, feed, files, output, processes, signal};
 
@@ -32,17 +35,15 @@ pub struct World {
     /// The whole environment of the programs, but for `PATH`.
     env: Vec<(String, String)>,
     path: String,
+    /// What stands before every program.
+    before: Vec<String>,
     /// The operator's configuration: what comes before and behind the part of a test.
     settings: [String; 2],
     transcript: String,
     watchers: AtomicUsize,
-    _end: Sender<()>,
+    life: Life,
     _folder: tempfile::TempDir,
 }
-
-/// How long a world lives at most. Then its processes are killed, so that whatever waits for one of them ends, and its test fails: a test
-/// that waits without a limit would hold up all the others for ever.
-const LONGEST_LIFE: Duration = Duration::from_secs(900);
 
 impl World {
     /// A home with a mailbox `m`, which `$ASKBOX_DIR` names and the first program makes. No agent is configured.
@@ -106,10 +107,11 @@ impl World {
             mailbox: home.join(".claude/questions"),
             env: vec![("HOME".into(), text(&home)), ("USER".into(), "ann".into())],
             path: std::env::var("PATH").unwrap_or_default(),
+            before: Vec::new(),
             settings: Default::default(),
             transcript: String::new(),
             watchers: AtomicUsize::new(0),
-            _end: ends_in_time(home.clone()),
+            life: Life::of(home.clone(), LONGEST_LIFE),
             home,
             work,
             _folder: folder,
@@ -124,6 +126,11 @@ impl World {
     /// Sets what `PATH` is for programs.
     pub fn set_path(&mut self, path: String) {
         self.path = path;
+    }
+
+    /// Puts a program and its arguments before every program, such as one that enters a network namespace.
+    pub fn set_before(&mut self, before: Vec<String>) {
+        self.before = before;
     }
 
     /// The whole environment of the programs, but for `PATH`.
@@ -201,7 +208,14 @@ impl World {
 
     /// Any command, with the environment of this world and nothing else.
     pub fn any_command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = match self.before.split_first() {
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
         command.env_clear().envs(self.env.iter().map(|(k, v)| (k, v))).env("PATH", &self.path);
         command.current_dir(&self.work).stdin(Stdio::null()).process_group(0);
         command
@@ -336,7 +350,7 @@ impl World {
 
     /// Processes that have this world as their home.
     fn inhabitants(&self) -> impl Iterator<Item = (i32, String)> + use<> {
-        inhabitants(&self.home)
+        life::inhabitants(&self.home)
     }
 
     /// Processes of this world whose command line contains `words`.
@@ -366,26 +380,6 @@ impl Drop for World {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-}
-
-/// Processes that have this folder as their home.
-fn inhabitants(home: &Path) -> impl Iterator<Item = (i32, String)> + use<> {
-    let ours = format!("HOME={}", home.display());
-    processes().into_iter().filter(move |(_, env)| env.lines().any(|line| line == ours))
-}
-
-/// Kills the processes of a home after [`LONGEST_LIFE`], unless the sender is dropped before.
-fn ends_in_time(home: PathBuf) -> Sender<()> {
-    let (sender, end) = channel();
-    std::thread::spawn(move || {
-        if end.recv_timeout(LONGEST_LIFE) == Err(RecvTimeoutError::Timeout) {
-            for (pid, _) in inhabitants(&home) {
-                eprintln!("killed after {LONGEST_LIFE:?}: {}", crate::support::process::command_line(pid));
-                signal(pid, Signal::KILL);
-            }
-        }
-    });
-    sender
 }
 
 /// A folder in memory if the system has one: what is killed does not care about the disk.

@@ -15,6 +15,12 @@ fn ids(world: &crate::support::World) -> BTreeMap<String, BTreeSet<String>> {
     ids
 }
 
+/// Whether there are so many records, and each says that its first event was told.
+fn are_sent(world: &crate::support::World, number: usize) -> bool {
+    let records = super::records(world, "desk");
+    records.len() == number && records.iter().all(|name| world.document(&format!("news/desk/{name}"))["events"][0]["state"] == "sent")
+}
+
 #[test]
 fn a_teller_that_is_killed_again_and_again_forgets_nothing_and_tells_nothing_under_a_second_id() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
@@ -51,7 +57,7 @@ fn a_teller_that_is_killed_again_and_again_forgets_nothing_and_tells_nothing_und
             .collect::<Vec<_>>()
     };
     let begun = std::time::Instant::now();
-    until("what was told to be asked is told to be answered", || not_told().is_empty() || begun.elapsed().as_secs() > 40);
+    until("what was told to be asked is told to be answered", || not_told().is_empty() || begun.elapsed().as_secs() > 100);
     assert_eq!(not_told(), [] as [String; 0], "{:#?}", words(&world));
     for (event, ids) in ids(&world).iter().filter(|(event, _)| !event.starts_with("several")) {
         assert_eq!(ids.len(), 1, "{event} was told under {ids:?}");
@@ -67,10 +73,7 @@ fn of_two_watchers_one_tells_and_the_other_one_takes_over() {
         world.ok("ask-post", &["-w", &format!("w{n}"), "Merge?"]);
     }
     // What a teller that is killed has told but not yet written down is told again.
-    until("all are known to be told", || {
-        let records = super::records(&world, "desk");
-        records.len() == 5 && records.iter().all(|name| world.document(&format!("news/desk/{name}"))["events"][0]["state"] == "sent")
-    });
+    until("all are known to be told", || are_sent(&world, 5));
     first.kill();
     world.ok("ask-post", &["-w", "w5", "Merge?"]);
     until("the sixth is told", || words(&world).contains(&"asked w5".into()));
@@ -85,14 +88,12 @@ fn a_target_that_fails_is_told_later_with_the_same_id_and_the_doctor_names_it_me
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "docs", "Merge?"]);
     watcher.says("target desk");
-    let doctor = world.run("askbox", &["doctor"]);
-    assert!(doctor.words().contains("not_told: target desk: could not be told"), "{}", doctor.words());
+    until("the doctor says so", || world.run("askbox", &["doctor"]).words().contains("not_told: target desk: could not be told"));
     std::fs::remove_file(world.agent("desk_fails")).expect("it is there");
-    until("it is told again", || words(&world).len() == 2);
-    let all = told(&world);
-    assert_eq!(all[0]["id"], all[1]["id"]);
     until("the doctor is content", || world.run("askbox", &["doctor"]).words().contains("Target desk (exec): last told"));
     assert!(!world.run("askbox", &["doctor"]).words().contains("not_told"));
+    let all = told(&world);
+    assert!(all.len() >= 2 && all.iter().all(|news| news["id"] == all[0]["id"]), "{all:#?}");
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn what_could_not_be_written_down_is_told_once_it_can_be() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "first-one", "Merge?"]);
-    until("it is told", || words(&world).len() == 1);
+    until("it is known to be told", || are_sent(&world, 1));
     let (folder, aside) = (world.in_mailbox("news/desk"), world.in_mailbox("news/aside"));
     std::fs::rename(&folder, &aside).expect("the folder");
     std::fs::write(&folder, "in the way").expect("a file");

@@ -12,16 +12,19 @@ use crate::support::{Signal, Watcher, World, files, output, signal, until};
 const QUESTIONS: usize = 50;
 
 /// A `curl` that kills the watcher that started it: before it tells the server, or behind that, whichever file is there. It lets the
-/// stream of replies alone.
+/// stream of replies alone. One whose watcher was killed meanwhile takes no file: that is for the next watcher.
 const CURL: &str = r#"#!/bin/sh
 input=$(cat; echo x)
 input=${input%x}
+kills() {
+  [ "$(ps -o ppid= -p $$ | tr -d ' ')" = "$PPID" ] && rm "$AGENT_DIR/$1" 2>/dev/null && kill -9 "$PPID"
+}
 case $input in
   *data-raw*)
-    if rm "$AGENT_DIR/kill-before" 2>/dev/null; then kill -9 $PPID; exit 1; fi
+    if kills kill-before; then exit 1; fi
     printf %s "$input" | "$REAL_CURL" "$@"
     status=$?
-    if rm "$AGENT_DIR/kill-behind" 2>/dev/null; then kill -9 $PPID; fi
+    kills kill-behind
     exit $status;;
 esac
 printf %s "$input" >"$AGENT_DIR/follow.$$"
@@ -158,6 +161,10 @@ fn a_notifier_that_is_killed_at_each_step_of_fifty_questions_forgets_none_double
     });
     for card in Server::lines(&phone.place, "published") {
         let title = card["title"].as_str().unwrap_or_default();
+        // A watcher that was killed between an answer and the note of how far it had heard leaves the reply to the next one, which says so.
+        if title.ends_with("your button changed nothing") {
+            continue;
+        }
         let workflow = title.split([' ', ':']).next().unwrap_or_default().to_owned();
         cards.entry(workflow).or_default().insert(card["sequence_id"].to_string());
     }

@@ -1,6 +1,7 @@
 //! When people are told: after the grace time, not while somebody sits at an inbox, not in quiet hours; and then all the same.
 
-use askbox::mailbox::{Mailbox, presence};
+use askbox::mailbox::Mailbox;
+use askbox::mailbox::who::presence;
 
 use super::{records, told, words, world_with_desk};
 use crate::support::until;

@@ -82,6 +82,25 @@ fn a_button_on_the_phone_answers_the_question_and_the_card_says_what_became_of_i
 }
 
 #[test]
+fn where_answers_must_be_signed_there_are_no_buttons_and_the_phone_says_how_to_answer_and_why_it_is_asked_again() {
+    needs!("python3", "curl");
+    let phone = Phone::new("work");
+    let config = std::fs::read_to_string(phone.world.config()).expect("a configuration");
+    std::fs::write(phone.world.config(), format!("{config}{}", phone.world.only_signed_answers())).expect("a configuration");
+    let _watcher = phone.world.watch();
+    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep=", "--timeout", "10s", "--default", "keep"]);
+    let card = phone.shows_title("docs asks");
+    assert!(card["actions"].is_null(), "{card:#}");
+    let text = card["message"].as_str().expect("a text");
+    assert!(text.ends_with("To answer: on the page, or ask-answer docs"), "{text}");
+    phone.shows_title("docs is overdue: its asker's default decides nothing, because answers must be signed");
+    phone.world.forge("docs", "keep");
+    phone.shows_title("docs asks again: an answer was refused: its signature is not that of a key in answers.trusted_keys");
+    phone.world.ok("ask-answer", &["docs", "merge"]);
+    assert_eq!(phone.world.closed("docs", "delivered", 1)[0]["answer"]["value"], "merge");
+}
+
+#[test]
 fn late_double_and_forged_replies_change_nothing_and_the_person_is_told() {
     needs!("python3", "curl");
     let phone = Phone::new("work");

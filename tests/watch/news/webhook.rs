@@ -22,8 +22,10 @@ fn a_webhook_is_signed_so_that_an_independent_receiver_can_check_it() {
     let _watcher = world.watch();
     // What an agent writes cannot become a header, another option, or another request.
     world.ok("ask-post", &["-w", "docs", "Merge \"it\"?\r\nurl = \"http://127.0.0.1:1/\"\n\\ ü"]);
+    // Of a question that is answered before anybody hears of it, nothing is told.
+    until("the question is heard of", || lines(&place, "received").len() == 1);
     world.ok("ask-answer", &["docs", "yes"]);
-    let heard = until("both are heard", || Some(lines(&place, "received")).filter(|heard| heard.len() >= 3));
+    let heard = until("the rest is heard", || Some(lines(&place, "received")).filter(|heard| heard.len() >= 3));
     for request in &heard {
         assert_eq!((request["signed"].as_bool(), request["path"].as_str()), (Some(true), Some("/hook")), "{request:#}");
         assert_eq!(request["type"], "application/json");
@@ -45,8 +47,8 @@ fn a_webhook_that_refuses_is_told_again_with_the_same_id_and_its_status_is_logge
     world.ok("ask-post", &["-w", "docs", "Merge?"]);
     watcher.says("target hook: curl failed: curl: (22) The requested URL returned error: 503");
     std::fs::remove_file(place.path("server/fails")).expect("it is there");
-    let heard = until("it is told again", || Some(lines(&place, "received")).filter(|heard| heard.len() == 2));
-    assert_eq!(heard[0]["id"], heard[1]["id"]);
+    let heard = until("it is told again", || Some(lines(&place, "received")).filter(|heard| heard.len() >= 2));
+    assert!(heard.iter().all(|request| request["id"] == heard[0]["id"]), "{heard:#?}");
     assert_eq!(heard[0]["signed"], false, "signed with another secret");
 }
 

@@ -2,7 +2,7 @@
 //! is told that nobody decided. The workflow's lock decides between that and an answer: an answer that was accepted before is given to the
 //! server, and afterwards there is nothing to answer.
 //!
-//! If the supervisor dies meanwhile, the question stays and the attempt is *asking*. The answer continues the session, which makes its call
+//! If the supervisor dies meanwhile, or the time of the run is over, the question stays and the attempt is *asking*. The answer continues the session, which makes its call
 //! again; a server that then puts exactly the same question has the answer at once. An answer is given once: its round is marked before.
 
 use std::time::{Duration, Instant};

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::agent::stream::Elicitation;
 use crate::id::WorkflowId;
-use crate::mailbox::documents::check_question::MAX_PARTS;
-use crate::mailbox::documents::options::{Choice, Options};
+use crate::mailbox::documents::checks::check_question::MAX_PARTS;
+use crate::mailbox::documents::fields::options::{Choice, Options};
+use crate::mailbox::documents::fields::range::Range;
 use crate::mailbox::documents::question::{Kind, Part};
-use crate::mailbox::documents::range::Range;
 use crate::mailbox::{AnswerValue, Question};
 use crate::text;
 
@@ -38,8 +38,8 @@ pub(super) struct Field {
 enum FieldKind {
     /// A text with so many characters.
     Text {
-        least: Option<u64>,
-        most: Option<u64>,
+        least: Option<f64>,
+        most: Option<f64>,
     },
     Number {
         whole: bool,
@@ -50,8 +50,8 @@ enum FieldKind {
     One(Vec<Choice>),
     Several {
         of: Vec<Choice>,
-        least: Option<u64>,
-        most: Option<u64>,
+        least: Option<f64>,
+        most: Option<f64>,
     },
 }
 
@@ -132,15 +132,16 @@ impl Field {
             _ if schema["enum"].is_array() || schema["oneOf"].is_array() => {
                 FieldKind::One(choices(schema, "oneOf").ok_or_else(not_understood)?)
             }
-            Some("string") => FieldKind::Text { least: schema["minLength"].as_u64(), most: schema["maxLength"].as_u64() },
+            // A schema may write a whole number as 3.0, and a bound that no text can keep is one too.
+            Some("string") => FieldKind::Text { least: schema["minLength"].as_f64(), most: schema["maxLength"].as_f64() },
             Some(number @ ("number" | "integer")) => {
                 FieldKind::Number { whole: number == "integer", least: schema["minimum"].as_f64(), most: schema["maximum"].as_f64() }
             }
             Some("boolean") => FieldKind::YesNo,
             Some("array") => FieldKind::Several {
                 of: choices(&schema["items"], "anyOf").ok_or_else(not_understood)?,
-                least: schema["minItems"].as_u64(),
-                most: schema["maxItems"].as_u64(),
+                least: schema["minItems"].as_f64(),
+                most: schema["maxItems"].as_f64(),
             },
             _ => return Err(not_understood()),
         };
@@ -198,7 +199,7 @@ impl Field {
         let is_one_of = |of: &[Choice], word: &String| of.iter().any(|choice| choice.key == *word);
         Ok(Some(match &self.kind {
             FieldKind::Text { least, most } => {
-                within(word.chars().count() as f64, as_f64(*least), as_f64(*most), " characters")?;
+                within(word.chars().count() as f64, *least, *most, " characters")?;
                 Value::from(word)
             }
             FieldKind::Number { whole, least, most } => {
@@ -220,7 +221,7 @@ impl Field {
             },
             FieldKind::One(of) if is_one_of(of, &word) => Value::from(word),
             FieldKind::Several { of, least, most } if words.iter().all(|word| is_one_of(of, word)) => {
-                within(words.len() as f64, as_f64(*least), as_f64(*most), " options")?;
+                within(words.len() as f64, *least, *most, " options")?;
                 Value::from(words)
             }
             FieldKind::One(_) | FieldKind::Several { .. } => return Err("has to be one of the options".into()),
@@ -246,13 +247,13 @@ impl FieldKind {
         let said = |word: &str, bound: Option<f64>, unit: &str| bound.map(|bound| format!("{word} {bound}{unit}"));
         let both = |least, most, unit: &str| [said("at least", least, unit), said("at most", most, unit)].into_iter().flatten().collect();
         match self {
-            Self::Text { least, most } => both(as_f64(*least), as_f64(*most), " characters"),
+            Self::Text { least, most } => both(*least, *most, " characters"),
             Self::Number { whole, least, most } => {
                 let mut words: Vec<_> = both(*least, *most, "");
                 words.extend(whole.then(|| "a whole number".to_owned()));
                 words
             }
-            Self::Several { least, most, .. } => both(as_f64(*least), as_f64(*most), " options"),
+            Self::Several { least, most, .. } => both(*least, *most, " options"),
             Self::YesNo | Self::One(_) => Vec::new(),
         }
     }
@@ -264,10 +265,6 @@ fn within(value: f64, least: Option<f64>, most: Option<f64>, unit: &str) -> Resu
         (_, Some(most)) if value > most => Err(format!("has to be at most {most}{unit}")),
         _ => Ok(()),
     }
-}
-
-fn as_f64(bound: Option<u64>) -> Option<f64> {
-    bound.map(|bound| bound as f64)
 }
 
 /// The options of a field: `enum` with `enumNames`, or a list of `{const, title}`.
@@ -326,6 +323,8 @@ mod tests {
     fn an_answer_outside_the_form_is_none() {
         for (field, answer, problem) in [
             (json!({"type": "integer", "maximum": 9}), "10", "`f` has to be at most 9"),
+            (json!({"type": "string", "minLength": 3.0}), "ab", "`f` has to be at least 3 characters"),
+            (json!({"type": "string", "minLength": 1e20}), "ab", "`f` has to be at least 100000000000000000000 characters"),
             (json!({"type": "integer"}), "1.5", "`f` has to be a whole number"),
             (json!({"type": "number"}), "NaN", "`f` has to be a number"),
             (json!({"type": "string", "minLength": 3}), "ab", "`f` has to be at least 3 characters"),

@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::agent::claude;
 use crate::disk::file_events::{Hint, Hints};
 use crate::error::Result;
 use crate::id::RoundId;
@@ -29,6 +30,8 @@ const POLL_EVERY: Duration = Duration::from_millis(200);
 const RECHECK_EVERY: Duration = Duration::from_secs(10);
 /// Why a request is turned down when the run ends.
 const ENDS: &str = "the run is ending";
+/// What the agent program is told when it is to end the turn. No model reads it.
+const TURN_ENDS: &str = "Your user is asked about this call.";
 
 impl Attendance<'_, '_> {
     /// Puts a request behind those that wait.
@@ -117,6 +120,25 @@ impl Attendance<'_, '_> {
         while let Some(waiting) = self.requests.behind.pop_front() {
             self.turn_down(&waiting, ENDS);
         }
+    }
+
+    /// Ends the run if a request is held, and keeps its question. Returns whether one is.
+    pub(super) fn ends_for_held_request(&mut self) -> bool {
+        let held = self.requests.held.take();
+        held.map(|held| self.end_run_for(&held, "within the time of the run")).is_some()
+    }
+
+    /// The time of the hold, or of the run, is over: the run ends without a request to the model, and its question stays.
+    pub(super) fn end_run_for(&mut self, held: &Held, when: &str) {
+        let (about, line) = match &held.request {
+            Request::Server(asked, _) => {
+                (format!("what the MCP server `{}` asks", asked.server.excerpt(60)), claude::interrupt("askbox-asks"))
+            }
+            Request::Call(..) => ("about the call".into(), claude::permission_deny_and_end(held.request.id(), TURN_ENDS)),
+        };
+        self.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
+        self.agent.say(&line);
+        self.requests.ends_for = Some(held.round.question);
     }
 
     /// Posts the question of a request. `waiter`: the lock, if it is held already.

@@ -12,6 +12,7 @@
 //! | `elicitations` | what MCP servers of the agent ask |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
 //! | `elicited_form` | a server's form as a question, and an answer as the form's content |
+//! | `fuzzed` | that form for `fuzz/`, with the feature `fuzzing` |
 //! | `deadlines` | the limits on time, and reports of silence |
 //! | `stopping` | the interrupt ladder, and the agent's exit |
 //! | `conclusion` | how the attempt ended |
@@ -21,6 +22,8 @@ pub(crate) mod conclusion;
 mod deadlines;
 mod elicitations;
 mod elicited_form;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzed;
 mod held_requests;
 mod hold_requests;
 pub(crate) mod message_loop;

@@ -15,7 +15,7 @@ use crate::agent::stream::PermissionRequest;
 use crate::agent::{claude, transcript};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::documents::tool_call::ToolCall;
+use crate::mailbox::documents::fields::tool_call::ToolCall;
 use crate::mailbox::{Folder, Question, read_question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
@@ -23,7 +23,7 @@ use crate::run::approval::permit::{self, Permit};
 use crate::run::approval::{grants, let_through};
 use crate::run::attempt::suspended_call;
 use crate::run::supervise::attend::attendance::Attendance;
-use crate::run::supervise::attend::held_requests::{Held, Request, Waiting};
+use crate::run::supervise::attend::held_requests::{Request, Waiting};
 use crate::text;
 use crate::untrusted::Untrusted;
 
@@ -35,9 +35,6 @@ const WHAT_A_RULE_COVERS: &str = " A rule that permits `ask-post` or `checkpoint
 
 const IN_SUBAGENT: &str = "Nobody has permitted this call, and a subagent cannot wait for a person. Go on without it, or end your turn and tell \
     the agent that started you which call is needed: that agent makes it itself, and is then asked about.";
-
-/// What the agent program is told when it is to end the turn. No model reads it.
-const ENDS: &str = "Your user is asked about this call.";
 
 /// How long the agent program may take to write the call into its transcript, from which its folder is read.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);
@@ -182,19 +179,6 @@ impl Attendance<'_, '_> {
             Err(e) => self.deny_call(asked, &e.to_string()),
         }
         None
-    }
-
-    /// Ends the run if a call is held, and keeps its question. Returns whether one is.
-    pub(super) fn ends_for_held_call(&mut self) -> bool {
-        let held = self.requests.held.take_if(|held| matches!(held.request, Request::Call(..)));
-        held.map(|held| self.end_run_for(&held, "within the time of the run")).is_some()
-    }
-
-    /// The time of the hold, or of the run, is over: the run ends, and its question stays.
-    pub(super) fn end_run_for(&mut self, held: &Held, when: &str) {
-        self.log.note(format!("nobody has decided about the call {when}: the run ends, and goes on once somebody has"));
-        self.agent.say(&claude::permission_deny_and_end(held.request.id(), ENDS));
-        self.requests.ends_for = Some(held.round.question);
     }
 
     /// The question ended without an answer.

@@ -27,10 +27,10 @@ impl Attendance<'_, '_> {
         }
     }
 
-    /// A limit on time has passed: the run stops. If it waits for a person to allow a call, it ends for that question instead, and goes on
+    /// A limit on time has passed: the run stops. If it waits for a person, about a call or for an MCP server, it ends for that question instead, and goes on
     /// once they have decided.
     pub(super) fn time_is_over(&mut self, limit: TimeLimit, now: Instant) {
-        if self.requests.ends_for.is_some() || !self.ends_for_held_call() {
+        if self.requests.ends_for.is_some() || !self.ends_for_held_request() {
             return self.stop_at_time_limit(limit);
         }
         // The agent program ends the turn at once. If it does not, the run stops then.

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::{Answers, Approvals};
-use crate::mailbox::documents::approval::Approval;
-use crate::mailbox::documents::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use crate::mailbox::documents::fields::approval::Approval;
+use crate::mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use crate::mailbox::trust::Policy;
 use crate::run::supervise::stop::stop_request;
 use crate::text::shell_quote;
@@ -129,7 +129,7 @@ mod tests {
             command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),
             "{command}"
         );
-        let waiting = Approval { tool: "a(b".into(), sha256: crate::mailbox::documents::approval::CallHash::of_bytes(&[0; 32]) };
+        let waiting = Approval { tool: "a(b".into(), sha256: crate::mailbox::documents::fields::approval::CallHash::of_bytes(&[0; 32]) };
         assert_eq!(
             hook(Some(&waiting))["matcher"],
             "^(AskUserQuestion|Bash|a.b|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"

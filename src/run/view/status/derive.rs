@@ -3,9 +3,12 @@
 use crate::disk::Lock;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::documents::fields::closing::Closed;
+use crate::mailbox::due::timers;
+use crate::mailbox::family::awaits;
+use crate::mailbox::listing::{list, near_id};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use crate::mailbox::{Folder, Mailbox, Question, awaits, list, near_id, read_question, round};
+use crate::mailbox::{Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run, State};
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
@@ -241,6 +244,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
     };
     let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
     let to_session = question.to_session && state == Standing::Answered;
+    let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     let live = match (&run, state) {
         (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
@@ -261,6 +265,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .and_then(|r| r.why.clone())
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
+            .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
             .or_else(|| to_session.then(|| "the session that asked takes the answer itself".into()))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),

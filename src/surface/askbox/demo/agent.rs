@@ -58,7 +58,7 @@ impl Agent {
         self.emit(receipt("queued"))?;
         self.emit(receipt("started"))?;
         self.emit(json!({
-            "type": "system", "subtype": "init", "model": "a script", "claude_code_version": env!("CARGO_PKG_VERSION"),
+            "type": "system", "subtype": "init", "model": "a script",
             "permissionMode": "default", "cwd": std::env::current_dir().unwrap_or_default(),
         }))?;
         let prompt = message["message"]["content"].as_str().unwrap_or_default();

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::error::{IoContext, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, list, read_question, round};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, read_question, round};
 use crate::run::attempt::record;
 use crate::surface::args::askbox_args::Demo;
 use crate::surface::askbox::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};

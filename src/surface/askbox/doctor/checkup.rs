@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint;
-use crate::mailbox::{Mailbox, quarantine};
+use crate::mailbox::{Mailbox, pause, quarantine};
 use crate::surface::askbox::doctor::progress::Progress;
 use crate::surface::program;
 use crate::text;
@@ -92,6 +92,13 @@ impl Checkup {
     /// A command of one of the programs, with the flag that selects this mailbox.
     pub fn command(&self, words: &str) -> String {
         format!("{words}{}", self.flag)
+    }
+
+    /// A command that may launch an agent. While a person holds the queue, it would be refused.
+    pub fn launching(&self, words: &str) -> String {
+        let is_held = self.mailbox.as_ref().is_some_and(|mailbox| pause::held(mailbox).is_some());
+        let go = if is_held { format!("{} && ", self.command("relaunch go")) } else { String::new() };
+        go + &self.command(words)
     }
 
     /// The path as it is shown: relative to the mailbox if it lies in the mailbox.

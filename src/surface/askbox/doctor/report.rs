@@ -7,15 +7,21 @@ use serde::Serialize;
 use crate::config;
 use crate::disk;
 use crate::error::{Error, Result};
-use crate::mailbox::{Mailbox, presence};
+use crate::mailbox::Mailbox;
+use crate::mailbox::who::presence;
 use crate::platform::weaker::{self, Weaker};
 use crate::surface::args::askbox_args::Doctor;
-use crate::surface::askbox::doctor::agent_version::AgentVersion;
 use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
-use crate::surface::askbox::doctor::progress::Progress;
+use crate::surface::askbox::doctor::in_force;
+use crate::surface::askbox::doctor::installation::agent_version::AgentVersion;
+#[cfg(feature = "web")]
+use crate::surface::askbox::doctor::installation::page;
 #[cfg(feature = "sync")]
-use crate::surface::askbox::doctor::sync;
-use crate::surface::askbox::doctor::{agent_version, documents, files, held, in_force, one_workflow, setup, targets, waits};
+use crate::surface::askbox::doctor::installation::sync;
+use crate::surface::askbox::doctor::installation::{agent_version, peers, setup, targets};
+use crate::surface::askbox::doctor::mailbox_files::files;
+use crate::surface::askbox::doctor::progress::Progress;
+use crate::surface::askbox::doctor::workflows::{documents, held, one_workflow, waits};
 use crate::surface::program;
 use crate::surface::terminal::columns;
 use crate::text;
@@ -39,6 +45,13 @@ struct Report {
     /// The places where people are told; missing if there are none, or if one workflow was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::Known>,
+    /// The other machines whose questions are seen from here; missing if there are none, or if one workflow was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    peers: Vec<peers::Known>,
+    /// The devices that may answer by the page; missing if there are none, or if one workflow was looked at.
+    #[cfg(feature = "web")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<page::Known>,
     /// The process that brings the questions into a database; missing if there is none, or if one workflow was looked at.
     #[cfg(feature = "sync")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +81,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
     let mut checkup =
         Checkup { root, mailbox, config, watcher, stale: args.stale, flag, findings: Vec::new(), more: 0, progress: Progress::new() };
+    let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let in_force = match &args.id {
         Some(id) => {
             let mailbox = args.common.open()?;
@@ -79,10 +93,14 @@ pub fn run(args: &Doctor) -> Result<u8> {
         }
         None => {
             setup::look(&mut checkup, loaded.as_ref().err());
+            files::is_missing(&mut checkup, args.common.mailbox.is_some());
+            #[cfg(feature = "web")]
+            page::look(&mut checkup);
             held::look(&mut checkup);
             files::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);
+            peers::look(&mut checkup, &peers);
             #[cfg(feature = "sync")]
             sync::look(&mut checkup);
             in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_ref().ok())
@@ -98,6 +116,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::of(&checkup.config) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
+    #[cfg(feature = "web")]
+    let page = if args.id.is_none() { page::known(&checkup) } else { None };
     #[cfg(feature = "sync")]
     let sync = if args.id.is_none() { sync::known(&checkup) } else { None };
     // Takes its line off the terminal.
@@ -110,6 +130,9 @@ pub fn run(args: &Doctor) -> Result<u8> {
         watcher,
         agent,
         targets,
+        peers,
+        #[cfg(feature = "web")]
+        page,
         #[cfg(feature = "sync")]
         sync,
         weaker: weaker::here(),
@@ -136,6 +159,9 @@ fn words(report: &Report, root: &Path) -> String {
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
+    report.peers.iter().for_each(|peer| out.push_str(&peer.words()));
+    #[cfg(feature = "web")]
+    out.push_str(&report.page.as_ref().map(page::Known::words).unwrap_or_default());
     #[cfg(feature = "sync")]
     out.push_str(&report.sync.as_ref().map(sync::Known::words).unwrap_or_default());
     out.push_str(&weaker::words(report.weaker));

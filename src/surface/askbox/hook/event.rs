@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, IoContext, Result};
 use crate::id::SessionId;
+use crate::mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
 use crate::surface::program;
 
 /// The most bytes of an event.
@@ -31,6 +32,20 @@ pub(super) struct Session {
     /// The subagent in which it happens; missing in the session itself.
     #[serde(default)]
     pub(super) agent_id: Option<String>,
+    /// The tool that was called, at the moment after a call.
+    #[serde(default)]
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_input: Value,
+    #[serde(default)]
+    pub(super) tool_response: Value,
+}
+
+impl Session {
+    /// Whether the session's user has just answered a question of its own agent.
+    pub(super) fn is_answer(&self) -> bool {
+        self.hook_event_name == Moment::PostToolUse && self.tool_name == ASK_USER_QUESTION && self.agent_id.is_none()
+    }
 }
 
 /// Which moment.

@@ -9,11 +9,13 @@
 //! | `take_approval` | the way of a call that a person has to allow |
 //! | `post_call` | a call becomes a question, and waits |
 //! | `news` | what a user's session is told: what waits, and what happened since it last looked |
-//! | `own_commands` | who asks and who may answer, where a session of a user runs askbox's commands |
+//! | `own_commands` | who asks and who may answer, where a session of a user runs askbox's commands or calls the plugin's tools |
+//! | `handed_on` | what a session's user chose in AskUserQuestion is the answer to a question that waits |
 //! | `looked` | how far a session has looked |
 
 mod ask_user_question;
 mod event;
+mod handed_on;
 mod looked;
 mod news;
 mod own_commands;
@@ -27,7 +29,7 @@ use std::time::Duration;
 use crate::config::ToolRule;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::mailbox::documents::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use crate::mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use crate::run::attempt::record::Run;
 use crate::run::supervise::stop::hooks::HOOK_SECONDS;
 use crate::surface::args::askbox_args::Hook;
@@ -48,8 +50,13 @@ pub fn run(rules: &Hook) -> Result<u8> {
     if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // Whatever is wrong here must not stand in the way of the user's prompt; `askbox doctor` says it.
         match event::read() {
+            Ok(Event::Session(session)) if session.is_answer() => {
+                if let Some(words) = handed_on::hand_on(&session) {
+                    event::tell(session.hook_event_name, &words)?;
+                }
+            }
             Ok(Event::Session(session)) => drop(news::tell(&session)),
-            Ok(Event::PreToolUse(event)) if event.tool_name == "Bash" => {
+            Ok(Event::PreToolUse(event)) => {
                 if let Some(decision) = own_commands::decide(&event) {
                     decision.print()?;
                 }

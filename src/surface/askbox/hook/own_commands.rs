@@ -1,5 +1,5 @@
-//! The commands of askbox that a session of a person runs: what a subagent asks carries the subagent's id, and the main agent may hand on
-//! its user's answer without an approval.
+//! What of askbox a session of a person calls: the plugin's tools need no approval to ask and to look, what a subagent asks carries the
+//! subagent's id, and the main agent may hand on its user's answer without an approval.
 //!
 //! Only this hook can tell who calls. A rule in the settings would also let subagents answer, and every agent that askbox launches.
 
@@ -8,14 +8,39 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, read_question};
+use crate::surface::askbox::ask_user_call;
 use crate::surface::askbox::hook::event::{Decision, PreToolUse};
 use crate::text;
 
 /// The commands that the main agent may run; each word is one of the command line.
 const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];
 
-/// What is to become of a call of Bash outside of every run.
+/// How Claude Code names the tools of the plugin's MCP server.
+const PLUGIN_TOOLS: &str = "mcp__plugin_askbox_askbox__";
+
+/// The tools of the plugin that the session and its subagents may call: they ask, save a state and look. What ends a run or answers a question
+/// is not among them.
+const ALLOWED_TOOLS: [&str; 6] = ["ask_user", "check_answer", "save_checkpoint", "load_checkpoint", "list_questions", "run_status"];
+
+/// What is to become of a call outside of every run; `None`: Claude Code's own rules decide.
 pub(super) fn decide(event: &PreToolUse) -> Option<Decision> {
+    match event.tool_name.strip_prefix(PLUGIN_TOOLS) {
+        Some(tool) => ALLOWED_TOOLS.contains(&tool).then(|| Decision::Allow(with_asker(event, tool))),
+        None if event.tool_name == "Bash" => of_bash(event),
+        None => None,
+    }
+}
+
+/// The input of a call; what a subagent asks names the subagent.
+fn with_asker(event: &PreToolUse, tool: &str) -> Map<String, Value> {
+    let mut input = event.tool_input.clone();
+    if let (Some(id), "ask_user") = (&event.agent_id, tool) {
+        input.insert(ask_user_call::ASKED_BY.to_owned(), asker(event.agent_type.as_deref(), id).into());
+    }
+    input
+}
+
+fn of_bash(event: &PreToolUse) -> Option<Decision> {
     let command = event.tool_input.get("command")?.as_str()?;
     match &event.agent_id {
         Some(id) => named(command, event.agent_type.as_deref(), id).map(|command| {
@@ -33,8 +58,12 @@ fn named(command: &str, kind: Option<&str>, id: &str) -> Option<String> {
     if rest.contains("--asked-by") {
         return None;
     }
-    let name = kind.map_or_else(|| id.to_owned(), |kind| format!("{kind} {id}"));
-    Some(format!("ask-post --asked-by {} {rest}", text::shell_quote(&text::one_line(&name))))
+    Some(format!("ask-post --asked-by {} {rest}", text::shell_quote(&asker(kind, id))))
+}
+
+/// A subagent, as its questions name it.
+fn asker(kind: Option<&str>, id: &str) -> String {
+    text::one_line(&kind.map_or_else(|| id.to_owned(), |kind| format!("{kind} {id}")))
 }
 
 fn is_allowed(command: &str) -> bool {
@@ -121,6 +150,27 @@ mod tests {
         assert_eq!(super::named("ask-post x", Some("it's; rm"), "a").as_deref(), Some("ask-post --asked-by 'it'\\''s; rm a' x"));
         for other in ["ask-post", "ask-poster x", "ls; ask-post x", "ask-post --asked-by me x", "ask-post x --asked-by=me"] {
             assert_eq!(named(other), None, "{other}");
+        }
+    }
+    #[test]
+    fn the_plugins_tools_may_ask_and_look_and_the_question_of_a_subagent_names_it() {
+        let call = |tool: &str, agent: Option<&str>, input: serde_json::Value| {
+            let event =
+                serde_json::json!({"tool_name": tool, "tool_input": input, "agent_id": agent, "agent_type": agent.map(|_| "reviewer")});
+            decide(&serde_json::from_value(event).unwrap())
+        };
+        let name = |tool: &str| format!("mcp__plugin_askbox_askbox__{tool}");
+        let asked = |agent, input| match call(&name("ask_user"), agent, input) {
+            Some(Decision::Allow(input)) => input.get("asked_by").cloned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(asked(None, serde_json::json!({"question": "Which?"})), None);
+        assert_eq!(asked(Some("a2ed"), serde_json::json!({"question": "Which?"})), Some("reviewer a2ed".into()));
+        assert_eq!(asked(Some("a2ed"), serde_json::json!({"asked_by": "me"})), Some("reviewer a2ed".into()), "no agent asks as another");
+        for refused in
+            [&name("stop_run"), &name("answer_question"), &name("ask_user2"), "mcp__askbox__ask_user", "mcp__other__ask_user", "Write"]
+        {
+            assert!(call(refused, None, serde_json::json!({})).is_none(), "{refused}");
         }
     }
 }

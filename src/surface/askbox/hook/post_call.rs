@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::id::RoundId;
-use crate::mailbox::documents::tool_call::ToolCall;
+use crate::mailbox::documents::fields::tool_call::ToolCall;
+use crate::mailbox::listing::list;
 use crate::mailbox::transitions::post::{self, IfPending};
-use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, list, read_question};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use crate::run::attempt::record::Run;
 use crate::surface::ask_post::posting;
 use crate::surface::askbox::hook::event::{Decision, PreToolUse};

@@ -3,10 +3,11 @@
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::mailbox::documents::answer::Outcome;
-use crate::mailbox::documents::asked_in::AskedIn;
-use crate::mailbox::documents::tool_call::ASK_USER;
+use crate::mailbox::documents::fields::asked_in::AskedIn;
+use crate::mailbox::documents::fields::tool_call::ASK_USER;
 use crate::mailbox::trust::Policy;
-use crate::mailbox::{Folder, Mailbox, Question, asked_within, read_question};
+use crate::mailbox::who::asked_within;
+use crate::mailbox::{Folder, Mailbox, Question, read_question};
 use crate::run::attempt::record::{self, Run};
 use crate::run::attempt::suspended_call;
 use crate::surface::askbox::ask_user_call;

@@ -1,26 +1,31 @@
-//! The state of the screen, and what keys do to it.
+//! The state of the screen, and how it follows the mailbox.
 
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
 
+use crate::address::Address;
 use crate::error::Result;
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::presence;
-use crate::mailbox::round::Round;
-use crate::surface::askbox::inbox::decide::Confirm;
-use crate::surface::askbox::inbox::draft::Draft;
+use crate::id::WorkflowId;
+use crate::mailbox::who::presence;
+use crate::run::view::status::Standing;
 use crate::surface::askbox::inbox::line::{self, Purpose};
-use crate::surface::askbox::inbox::opened::{Act, Opened};
-use crate::surface::askbox::inbox::outcomes::Outcomes;
-use crate::surface::askbox::inbox::send::{self, Decision, Sender};
-use crate::surface::askbox::inbox::waiting::Waiting;
+use crate::surface::askbox::inbox::list::rows::Row;
+use crate::surface::askbox::inbox::list::waiting::Waiting;
+use crate::surface::askbox::inbox::question::draft::Draft;
+use crate::surface::askbox::inbox::question::kept::{Kept, Unkept};
+use crate::surface::askbox::inbox::question::opened::Opened;
+use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
+use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
+use crate::surface::askbox::inbox::sender::{self, Decision, Sender};
+use crate::surface::askbox::inbox::sent::given::Given;
+use crate::surface::askbox::inbox::sent::outcomes::{Outcomes, State};
 use crate::surface::askbox::inbox::waking::Changes;
+use crate::time;
 
-/// How long a page of the answered rounds is, in rows.
-const PAGE: isize = 10;
 /// The shortest time between two readings of the answered rounds.
 const READ_ROUNDS_EVERY: Duration = Duration::from_millis(300);
 
@@ -37,19 +42,28 @@ pub enum Place {
 /// A question that vanished while it was open.
 #[derive(Debug)]
 pub struct Gone {
-    pub workflow: WorkflowId,
+    pub address: Address,
     /// Who answered it, or what happened to it.
     pub why: String,
-    /// What the person had typed, until it is kept elsewhere.
+    /// What the person had typed.
     pub typed: Option<String>,
+    /// The draft with it, until it is kept.
+    pub kept: Option<Kept>,
 }
 
 /// The question of the chosen row, as it is shown beside the list.
 #[derive(Debug)]
 pub struct Preview {
-    pub workflow: WorkflowId,
+    pub address: Address,
     /// `Err` says why it cannot be shown.
-    pub round: std::result::Result<Round, String>,
+    pub shown: std::result::Result<Shown, String>,
+}
+
+/// Questions that are declined once the person confirms it: those that were shown, and no others.
+#[derive(Debug)]
+pub struct Confirm {
+    pub rows: Vec<Rc<Row>>,
+    pub why: String,
 }
 
 /// What the loop around the state has to do.
@@ -83,13 +97,22 @@ pub struct App<'a> {
     pub decided: Option<Decision>,
     /// Whether a watcher runs, once that is known.
     pub has_watcher: Option<bool>,
+    /// Whether the key that takes an answer back would do so.
+    pub can_undo: bool,
     /// Whether something was read since the last picture.
     pub picture_is_old: bool,
-    pub(super) drafts: HashMap<QuestionId, (WorkflowId, Draft)>,
-    /// What was sent from this screen, the newest last, with what it was made from.
-    pub(super) sent: Vec<(RoundId, Option<Draft>)>,
-    /// Texts that were typed for questions that vanished, and that were not kept.
-    pub(super) lost: Vec<(WorkflowId, String)>,
+    pub(super) drafts: HashMap<RoundAt, Draft>,
+    /// What was sent from this screen, the newest last.
+    pub(super) sent: Vec<Given>,
+    /// What is known of other machines, as it is on the screen.
+    pub elsewhere: Arc<Elsewhere>,
+    /// The question that is to be open first, until its machine is heard.
+    wanted: Option<Address>,
+    /// Drafts of questions that vanished, and that were not kept.
+    pub(super) lost: Vec<Kept>,
+    /// The drafts that lie on the disk, as far as they come from here.
+    pub(super) on_disk: HashMap<RoundAt, Kept>,
+    pub(super) unkept: Option<Unkept>,
     /// Since when the answered rounds on the screen may be old.
     rounds_old_since: Option<Instant>,
 }
@@ -99,7 +122,7 @@ impl<'a> App<'a> {
     ///
     /// # Errors
     /// If the mailbox cannot be read.
-    pub fn new(sender: Sender<'a>, open: Option<&WorkflowId>) -> Result<Self> {
+    pub fn new(sender: Sender<'a>, open: Option<&Address>) -> Result<Self> {
         let mut app = Self {
             sender,
             waiting: Waiting::default(),
@@ -112,16 +135,26 @@ impl<'a> App<'a> {
             asks_only: false,
             decided: None,
             has_watcher: None,
+            can_undo: false,
             picture_is_old: false,
             drafts: HashMap::new(),
             sent: Vec::new(),
+            elsewhere: sender.others.latest(),
+            wanted: None,
             lost: Vec::new(),
+            on_disk: HashMap::new(),
+            unkept: None,
             rounds_old_since: None,
         };
-        app.waiting.list(sender.mailbox)?;
-        if let Some(workflow) = open {
-            app.waiting.prefer(workflow);
-            app.open(workflow);
+        app.waiting.list(sender)?;
+        if let Some(address) = open {
+            app.waiting.prefer(address);
+            if address.host.is_none() {
+                app.open(address);
+            } else {
+                app.wanted = Some(address.clone());
+                app.open_wanted();
+            }
         }
         Ok(app)
     }
@@ -133,33 +166,34 @@ impl<'a> App<'a> {
     pub fn follow(&mut self, changes: Changes) -> Result<()> {
         let Changes { questions, rounds, anything } = changes;
         if anything {
-            self.waiting.list(self.sender.mailbox)?;
+            self.waiting.list(self.sender)?;
         }
-        let concerns = |workflow: &WorkflowId| anything || questions.contains(workflow);
-        if self.preview.as_ref().is_some_and(|preview| concerns(&preview.workflow)) {
+        let concerns = |address: &Address| address.host.is_none() && (anything || questions.contains(&address.workflow));
+        if self.preview.as_ref().is_some_and(|preview| concerns(&preview.address)) {
             self.preview = None;
         }
         if let Place::Question(opened) = &self.place
-            && concerns(&opened.round.id.workflow)
-            && let Err(why) = self.sender.still_waits(&opened.round.id)
+            && concerns(&opened.shown.address())
+            && let Err(why) = self.sender.still_waits(&opened.shown)
         {
-            let (workflow, typed) = (opened.round.id.workflow.clone(), opened.draft.typed());
-            self.gone(workflow, why, typed);
+            self.gone(why);
         }
         if (rounds || anything) && matches!(self.place, Place::Outcomes(_)) {
             self.rounds_old_since.get_or_insert_with(Instant::now);
         }
-        questions.into_iter().for_each(|workflow| self.waiting.changed(workflow));
+        // A run may have claimed the answer that could be taken back.
+        self.picture_is_old |= self.can_undo && (rounds || anything);
+        questions.into_iter().for_each(|workflow| self.waiting.changed(Address::here(workflow)));
         Ok(())
     }
 
     /// Reads what has changed, until it is late. Returns whether the picture has changed.
     pub fn read(&mut self, until: Instant) -> bool {
-        let mut changed = self.waiting.read(self.sender.mailbox, until);
+        let mut changed = self.waiting.read(self.sender, until);
         if let (Place::Outcomes(outcomes), Some(_)) =
             (&mut self.place, self.rounds_old_since.filter(|since| since.elapsed() >= READ_ROUNDS_EVERY))
         {
-            *outcomes = Outcomes::read(self.sender.mailbox, Some(outcomes));
+            *outcomes = Outcomes::read(self.sender.mailbox, &self.sent, Some(outcomes));
             (self.rounds_old_since, changed) = (None, true);
         }
         changed
@@ -173,17 +207,22 @@ impl<'a> App<'a> {
         self.rounds_old_since.filter(|_| matches!(self.place, Place::Outcomes(_))).map(|since| since + READ_ROUNDS_EVERY)
     }
 
-    /// Reads the question that is shown beside the list, if another one is chosen now.
+    /// Reads the question that is shown beside the list, if another one is chosen now, and looks whether an answer can be taken back.
     pub fn settle(&mut self) {
         self.waiting.settle();
-        let chosen = self.waiting.chosen().map(|row| row.workflow.clone());
+        self.can_undo = match &self.place {
+            Place::List => self.sent.iter().rev().find(|given| given.may_count()).is_some_and(|given| self.sender.is_unclaimed(&given.at)),
+            Place::Outcomes(outcomes) => outcomes.chosen().is_some_and(|chosen| matches!(chosen.state, State::Here(Standing::Answered))),
+            _ => false,
+        };
+        let chosen = self.waiting.chosen().map(|row| row.address.clone());
         let chosen = chosen.filter(|_| matches!(self.place, Place::List));
-        if self.preview.as_ref().map(|preview| &preview.workflow) == chosen.as_ref() {
+        if self.preview.as_ref().map(|preview| &preview.address) == chosen.as_ref() {
             return;
         }
-        self.preview = chosen.map(|workflow| {
-            let round = self.sender.pending(&workflow).map_err(send::in_one_line);
-            Preview { workflow, round }
+        self.preview = chosen.map(|address| {
+            let shown = self.sender.pending(&address).map_err(sender::in_one_line);
+            Preview { address, shown }
         });
     }
 
@@ -192,201 +231,104 @@ impl<'a> App<'a> {
         self.has_watcher = presence::anybody(self.sender.mailbox).ok();
     }
 
-    /// What was typed stays on the screen.
-    pub(super) fn gone(&mut self, workflow: WorkflowId, why: String, typed: Option<String>) {
+    /// The open question is over. What was typed stays on the screen.
+    pub(super) fn gone(&mut self, why: String) {
+        self.keep_drafts();
+        let Place::Question(opened) = &self.place else { return };
         let asked = self.asked.take().map(|(_, area)| line::text(&area)).filter(|text| !text.trim().is_empty());
-        let typed = [typed, asked].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
-        self.place = Place::Gone(Gone { workflow, why, typed: Some(typed).filter(|typed| !typed.is_empty()) });
+        let kept = Kept::of(&opened.shown.at(), &opened.draft, asked.as_deref());
+        let typed = [opened.draft.typed(), asked].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+        let typed = Some(typed).filter(|typed| !typed.is_empty());
+        self.place = Place::Gone(Gone { address: opened.shown.address(), why, typed, kept });
     }
 
-    pub(super) fn open(&mut self, workflow: &WorkflowId) {
-        match self.sender.pending(workflow) {
-            Ok(round) => {
-                let draft = self.drafts.remove(&round.id.question).map(|(_, draft)| draft);
-                self.place = Place::Question(Box::new(Opened::new(round, draft)));
-                self.said.clear();
+    pub(super) fn open(&mut self, address: &Address) {
+        let shown = match self.sender.pending(address) {
+            Ok(shown) => shown,
+            Err(e) => {
+                self.said = self.sender.why_not(address, e);
+                return;
             }
-            Err(e) if e.is_missing_file() => self.said = self.sender.fate(workflow),
-            Err(e) => self.said = send::in_one_line(e),
+        };
+        let at = shown.at();
+        if self.is_on_its_way(&at) {
+            // A second answer would only lose to it.
+            self.said = self.offered_for(&at).and_then(Given::news).unwrap_or_default();
+            return;
+        }
+        self.said.clear();
+        let draft = self.drafts.remove(&at).or_else(|| self.unconfirmed(&at)).or_else(|| {
+            let (draft, kept) = Kept::find(&at, shown.question())?;
+            self.said = format!("your draft is here again; it was kept {} ago", time::human(time::since(kept.kept_at)));
+            self.on_disk.insert(at.clone(), kept);
+            Some(draft)
+        });
+        self.place = Place::Question(Box::new(Opened::new(shown, draft)));
+    }
+
+    /// The draft of an answer that may have arrived or not. The person is told.
+    fn unconfirmed(&mut self, at: &RoundAt) -> Option<Draft> {
+        let given = self.sent.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some())?;
+        if given.is_open() {
+            self.said = given.news()?;
+        }
+        given.draft.take()
+    }
+
+    /// Opens the question that was asked for, once its machine has told of it.
+    pub(super) fn open_wanted(&mut self) {
+        let Some(Address { host: Some(host), workflow }) = &self.wanted else { return };
+        let (is_known, is_asked) = (self.elsewhere.question(host, workflow).is_some(), self.elsewhere.is_asked(host));
+        match self.wanted.clone() {
+            Some(address) if is_known || !is_asked => {
+                self.wanted = None;
+                self.open(&address);
+            }
+            Some(address) => self.said = format!("{address}: its machine is being asked"),
+            None => {}
         }
     }
 
-    fn close(&mut self) {
+    /// The person does something else: no question opens by itself any more.
+    pub(super) fn want_nothing(&mut self) {
+        self.wanted = None;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.leave();
+        self.keep_drafts();
+    }
+
+    fn leave(&mut self) {
         match std::mem::replace(&mut self.place, Place::List) {
             Place::Question(opened) => {
-                let id = opened.round.id;
-                self.drafts.insert(id.question, (id.workflow, opened.draft));
+                self.drafts.insert(opened.shown.at(), opened.draft);
             }
-            Place::Gone(Gone { workflow, typed: Some(typed), .. }) => self.lost.push((workflow, typed)),
+            Place::Gone(Gone { kept: Some(kept), .. }) => self.lost.push(kept),
             _ => {}
         }
     }
 
-    /// Everything that was typed and not sent, for whom. Called once, when the inbox is left.
-    pub fn unsent(&mut self) -> Vec<(WorkflowId, String)> {
+    /// Every draft that was not sent, or is not accepted yet. Called once, when the inbox is left.
+    pub fn unsent(&mut self) -> Vec<Kept> {
         if let (Place::Question(opened), Some((purpose, area))) = (&mut self.place, self.asked.take())
             && purpose != Purpose::Filter
         {
             opened.draft.note = [std::mem::take(&mut opened.draft.note), line::text(&area)].join("\n");
         }
-        self.close();
-        let drafts = self.drafts.drain().filter_map(|(_, (workflow, draft))| Some((workflow, draft.typed()?)));
-        let mut unsent: Vec<_> = drafts.chain(self.lost.drain(..)).collect();
-        unsent.sort();
+        self.leave();
+        let (mut unsent, mut emptied) = (std::mem::take(&mut self.lost), Vec::new());
+        for (at, draft) in self.drafts.drain() {
+            match Kept::of(&at, &draft, None) {
+                Some(kept) => unsent.push(kept),
+                None if self.on_disk.contains_key(&at) => emptied.push(at),
+                None => {}
+            }
+        }
+        emptied.iter().for_each(|at| self.forget(at));
+        let undecided = self.sent.iter().filter(|given| given.offer.is_some());
+        unsent.extend(undecided.filter_map(|given| Kept::of(&given.at, given.draft.as_ref()?, None)));
+        unsent.sort_by_key(|kept| kept.at().address());
         unsent
-    }
-
-    /// What a key does.
-    pub fn key(&mut self, key: KeyEvent) -> Wish {
-        self.waiting.settle();
-        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
-            return Wish::Leave(130);
-        }
-        if self.shows_help {
-            self.shows_help = false;
-            return Wish::Nothing;
-        }
-        if self.confirms.is_some() {
-            return self.key_of_confirm(key);
-        }
-        if self.asked.is_some() {
-            return self.key_of_text(key);
-        }
-        self.said.clear();
-        match &mut self.place {
-            Place::List => self.key_of_list(key),
-            Place::Gone(_) => self.key_of_gone(key),
-            Place::Outcomes(_) => self.key_of_outcomes(key),
-            Place::Question(opened) => {
-                let act = opened.key(key);
-                self.act(act)
-            }
-        }
-    }
-
-    fn key_of_list(&mut self, key: KeyEvent) -> Wish {
-        match key.code {
-            KeyCode::Char('q') => return Wish::Leave(0),
-            KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
-            KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
-            KeyCode::Esc => return Wish::Leave(0),
-            KeyCode::Char('?') => self.shows_help = true,
-            KeyCode::Up | KeyCode::Char('k') => self.waiting.step(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.waiting.step(1),
-            KeyCode::PageUp => self.waiting.step(-self.waiting.page.get()),
-            KeyCode::PageDown => self.waiting.step(self.waiting.page.get()),
-            KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
-            KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
-            KeyCode::Tab => self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, None)),
-            KeyCode::Char('/') => self.ask(Purpose::Filter),
-            KeyCode::Char(' ') => {
-                self.waiting.mark_chosen();
-                self.waiting.step(1);
-            }
-            KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask(Purpose::DeclineMarked(self.waiting.marks())),
-            KeyCode::Char('u') => self.undo(None),
-            KeyCode::Enter => drop(self.open_chosen()),
-            KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }),
-            _ => {}
-        }
-        Wish::Nothing
-    }
-
-    fn open_chosen(&mut self) -> bool {
-        if let Some(chosen) = self.waiting.chosen().map(|row| row.workflow.clone()) {
-            self.open(&chosen);
-        }
-        matches!(self.place, Place::Question(_))
-    }
-
-    fn key_of_gone(&mut self, key: KeyEvent) -> Wish {
-        let Place::Gone(gone) = &mut self.place else { return Wish::Nothing };
-        match key.code {
-            KeyCode::Char('w') if gone.typed.is_some() => {
-                self.said = match gone.typed.as_deref().and_then(send::keep) {
-                    Some(path) => {
-                        gone.typed = None;
-                        format!("your text is kept in {}", path.display())
-                    }
-                    None => "your text cannot be kept: the folder for temporary files cannot be written to".into(),
-                };
-            }
-            KeyCode::Char('o') => {
-                let (workflow, typed) = (gone.workflow.clone(), gone.typed.clone());
-                self.open(&workflow);
-                if let (Place::Question(opened), Some(typed)) = (&mut self.place, typed) {
-                    let act = opened.insert(&typed, false);
-                    if act != Act::Nothing {
-                        // It takes no words.
-                        self.lost.push((workflow, typed));
-                    }
-                    return self.act(act);
-                }
-            }
-            KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q') => self.close(),
-            _ => {}
-        }
-        Wish::Nothing
-    }
-
-    fn key_of_outcomes(&mut self, key: KeyEvent) -> Wish {
-        let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
-        match key.code {
-            KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
-            KeyCode::Down | KeyCode::Char('j') => outcomes.step(self.sender.mailbox, 1),
-            KeyCode::PageUp => outcomes.step(self.sender.mailbox, -PAGE),
-            KeyCode::PageDown => outcomes.step(self.sender.mailbox, PAGE),
-            KeyCode::Tab | KeyCode::Esc => self.close(),
-            KeyCode::Char('q') => return Wish::Leave(0),
-            KeyCode::Char('?') => self.shows_help = true,
-            KeyCode::Char('u') => {
-                let round = outcomes.chosen().map(|outcome| outcome.round.clone());
-                self.undo(round);
-            }
-            KeyCode::Enter => {
-                if let Some(outcome) = outcomes.chosen() {
-                    return Wish::Follow(outcome.round.workflow.clone());
-                }
-            }
-            _ => {}
-        }
-        Wish::Nothing
-    }
-
-    pub(super) fn act(&mut self, act: Act) -> Wish {
-        match act {
-            Act::Nothing => {}
-            Act::Back if self.asks_only => return Wish::Leave(0),
-            Act::Back => self.close(),
-            Act::Send(value) => return self.decide(Decision::Answer(value)),
-            Act::Ask(purpose) => self.ask(purpose),
-            Act::Say(words) => words.clone_into(&mut self.said),
-            Act::Edit => {
-                if let Place::Question(opened) = &self.place {
-                    return Wish::Edit(opened.draft.part().map(|part| part.typed()).unwrap_or_default());
-                }
-            }
-        }
-        Wish::Nothing
-    }
-
-    /// Takes pasted text: into the text that is asked for, or as words of the person's own.
-    pub fn paste(&mut self, text: &str) -> Wish {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if let Some((_, area)) = &mut self.asked {
-            area.insert_str(text);
-            return Wish::Nothing;
-        }
-        let Place::Question(opened) = &mut self.place else { return Wish::Nothing };
-        let act = opened.insert(&text, false);
-        self.act(act)
-    }
-
-    /// Takes the text that was written in the editor.
-    pub fn edited(&mut self, text: &str) {
-        if let Place::Question(opened) = &mut self.place {
-            let act = opened.insert(text, true);
-            self.act(act);
-        }
     }
 }

@@ -1,23 +1,19 @@
 //! What a person decides: the texts that are asked for, sending, declining several, taking back.
 
-use std::rc::Rc;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::address::Address;
 use crate::error::Error;
-use crate::id::{RoundId, WorkflowId};
-use crate::surface::askbox::inbox::app::{App, Place, Wish};
+use crate::surface::askbox::inbox::app::{App, Confirm, Place, Wish};
 use crate::surface::askbox::inbox::line::{self, Purpose};
-use crate::surface::askbox::inbox::rows::Row;
-use crate::surface::askbox::inbox::send::{self, Decision};
+use crate::surface::askbox::inbox::sender::shown::RoundAt;
+use crate::surface::askbox::inbox::sender::{self, Decision};
+use crate::surface::askbox::inbox::sent::given::Given;
 
-/// Questions that are declined once the person confirms it: those that were shown, and no others.
-#[derive(Debug)]
-pub struct Confirm {
-    pub rows: Vec<Rc<Row>>,
-    pub why: String,
-}
+/// How many questions of other machines are declined together.
+const DECLINED_ELSEWHERE: usize = 8;
 
 impl App<'_> {
     pub(super) fn ask(&mut self, purpose: Purpose) {
@@ -83,6 +79,9 @@ impl App<'_> {
     pub(super) fn decide(&mut self, decision: Decision) -> Wish {
         if self.asks_only {
             self.decided = Some(decision);
+            if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
+                self.forget(&opened.shown.at());
+            }
             return Wish::Leave(0);
         }
         self.send(decision);
@@ -91,28 +90,34 @@ impl App<'_> {
 
     /// Sends a decision about the open question.
     fn send(&mut self, decision: Decision) {
-        let Place::Question(opened) = &mut self.place else { return };
-        let round = opened.round.id.clone();
-        match self.sender.send(&round, decision, &opened.draft.note) {
+        // Until it counts, it is a draft that may be needed again.
+        self.keep_drafts();
+        let Place::Question(opened) = &self.place else { return };
+        let address = opened.shown.address();
+        match self.sender.send(&opened.shown, decision, &opened.draft.note) {
             Ok(sent) => {
-                let warning = sent.warning.map_or_else(String::new, |warning| format!(" · warning: {warning}"));
-                let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
-                self.said = format!("{}: {} · u takes it back{waits}{warning}", round.workflow, sent.words);
+                self.said = match (&sent.at.host, &sent.warning) {
+                    // It is no answer before that machine says so.
+                    (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
+                    (None, warning) => {
+                        self.forget(&sent.at);
+                        let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
+                        let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
+                        format!("{address}: {} · u takes it back{waits}{warning}", sent.words)
+                    }
+                };
                 if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
-                    self.sent.push((sent.round, Some(opened.draft)));
+                    self.sent.push(Given::new(sent, Some(opened.draft)));
                 }
             }
             // The answer does not fit the question: the question stays open.
-            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) => self.said = send::in_one_line(e),
-            Err(e) => match self.sender.still_waits(&round) {
-                Ok(()) => self.said = send::in_one_line(e),
-                Err(_) => {
-                    let typed = opened.draft.typed();
-                    self.gone(round.workflow.clone(), send::in_one_line(e), typed);
-                }
+            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) => self.said = sender::in_one_line(e),
+            Err(e) => match self.sender.still_waits(&opened.shown) {
+                Ok(()) => self.said = sender::in_one_line(e),
+                Err(_) => self.gone(sender::in_one_line(e)),
             },
         }
-        self.read_now(round.workflow);
+        self.read_now(address);
     }
 
     pub(super) fn key_of_confirm(&mut self, key: KeyEvent) -> Wish {
@@ -124,58 +129,75 @@ impl App<'_> {
         Wish::Nothing
     }
 
+    /// Asks why the marked questions are declined. Each offer to another machine takes a connection, so that their number has a bound.
+    pub(super) fn ask_to_decline_marked(&mut self) {
+        let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
+        if there > DECLINED_ELSEWHERE {
+            self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
+            return;
+        }
+        self.ask(Purpose::DeclineMarked(self.waiting.marks()));
+    }
+
     fn decline(&mut self, confirmed: &Confirm) {
-        let (mut declined, mut failed) = (0, None);
+        let (mut declined, mut offered, mut failed) = (0, 0, None);
         for row in &confirmed.rows {
             // A question that took another one's place meanwhile is not the one that was marked.
-            let result = self.sender.pending(&row.workflow).and_then(|round| {
-                if row.question.is_some_and(|shown| shown != round.id.question) {
-                    return Err(Error::conflict(format!("{} asks another question by now", row.workflow), "look at it first"));
+            let result = self.sender.pending(&row.address).and_then(|shown| {
+                if row.question.is_some_and(|id| id != shown.round.id.question) {
+                    return Err(Error::conflict(format!("{} asks another question by now", row.address), "look at it first"));
                 }
-                self.sender.send(&round.id, Decision::Decline(confirmed.why.clone()), "")
+                if self.is_on_its_way(&shown.at()) {
+                    return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
+                }
+                self.sender.send(&shown, Decision::Decline(confirmed.why.clone()), "")
             });
             match result {
                 Ok(sent) => {
-                    declined += 1;
-                    self.waiting.unmark(&row.workflow);
-                    self.sent.push((sent.round, None));
+                    *if sent.offer.is_some() { &mut offered } else { &mut declined } += 1;
+                    self.waiting.unmark(&row.address);
+                    self.sent.push(Given::new(sent, None));
                 }
-                Err(e) => failed = Some(send::in_one_line(e)),
+                Err(e) => failed = Some(sender::in_one_line(e)),
             }
-            self.waiting.changed(row.workflow.clone());
+            self.waiting.changed(row.address.clone());
         }
         let questions = if declined == 1 { "question" } else { "questions" };
+        let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
         self.said = match failed {
-            None => format!("{declined} {questions} declined · u takes the last one back"),
-            Some(why) => format!("{declined} {questions} declined; the marked ones are still open: {why}"),
+            None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
+            None => format!("{declined} {questions} declined{sent} · u takes the last one back"),
+            Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
         };
     }
 
     /// Takes an answer back: the one that was sent last, or that of this round. What it was made from is the draft again.
-    pub(super) fn undo(&mut self, round: Option<RoundId>) {
-        let Some(round) = round.or_else(|| self.sent.last().map(|(round, _)| round.clone())) else {
+    pub(super) fn undo(&mut self, at: Option<RoundAt>) {
+        let last = || self.sent.iter().rev().find(|given| given.may_count()).map(|given| given.at.clone());
+        let Some(at) = at.or_else(last) else {
             "nothing was answered from here that could be taken back".clone_into(&mut self.said);
             return;
         };
-        match self.sender.undo(&round) {
+        match self.sender.undo(&at) {
             Ok(answer) => {
-                while let Some(at) = self.sent.iter().rposition(|(sent, _)| *sent == round) {
-                    if let (_, Some(draft)) = self.sent.remove(at) {
-                        self.drafts.insert(round.question, (round.workflow.clone(), draft));
+                while let Some(n) = self.sent.iter().rposition(|given| given.at == at) {
+                    if let Some(draft) = self.sent.remove(n).draft {
+                        self.drafts.insert(at.clone(), draft);
+                        self.draft_changed();
                     }
                 }
-                self.waiting.prefer(&round.workflow);
-                self.said = format!("{}: taken back ({answer}); the question waits again", round.workflow);
+                self.waiting.prefer(&at.address());
+                self.said = format!("{}: taken back ({answer}); the question waits again", at.address());
             }
-            Err(e) => self.said = send::in_one_line(e),
+            Err(e) => self.said = sender::in_one_line(e),
         }
-        self.read_now(round.workflow);
+        self.read_now(at.address());
     }
 
     /// The person's own decision is on the screen at once.
-    fn read_now(&mut self, workflow: WorkflowId) {
+    fn read_now(&mut self, address: Address) {
         self.preview = None;
-        self.waiting.changed(workflow);
-        self.waiting.read(self.sender.mailbox, Instant::now());
+        self.waiting.changed(address);
+        self.waiting.read(self.sender, Instant::now());
     }
 }

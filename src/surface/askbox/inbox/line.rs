@@ -21,9 +21,10 @@ impl Purpose {
         if self == Self::Filter { 1 } else { 3 }
     }
 
-    /// What stands above the text.
-    pub fn title(self) -> String {
+    /// What stands above the text. `has_others`: there are other machines.
+    pub fn title(self, has_others: bool) -> String {
         match self {
+            Self::Filter if has_others => "Filter: words, host:NAME, project:NAME, by:NAME, priority:N".into(),
             Self::Filter => "Filter: words, project:NAME, by:NAME, priority:N".into(),
             Self::Note => "A note beside your answer".into(),
             Self::AskBack => "Your question to the agent, which replies by asking again".into(),

@@ -6,36 +6,42 @@
 //!
 //! - `run`: opens the screen, follows keys and the mailbox
 //! - `waking`: what wakes it: keys, file events, signals, a date
-//! - `app`: the state of the screen, and what keys do to it
-//! - `waiting`, `rows`: the list of questions; only what has changed is read again
-//! - `opened`: the question that is open, and what each key does to it
-//! - `draft`: an answer before it is sent
+//! - `keys`: what keys do
+//! - `app`: the state of the screen
+//! - `list`: the questions that wait
+//! - `question`: the one that is open, and the answer before it is sent
 //! - `decide`: what a person decides: sending, declining several, taking back
-//! - `send`: the transitions of the mailbox behind that
-//! - `outcomes`: what became of answered questions
+//! - `sender`: where questions wait and answers go: this machine's mailbox, or another machine
+//! - `sent`: what was answered, and what became of it
+//! - `keeping`: drafts go to the disk while they are made
+//! - `offers`: what other machines report, and what they decide about the offers made here
+//! - `leave`: the end: drafts are kept, and what is undecided is told
 //! - `line`: one line of text that is asked for
 //! - `draw`: the state as a picture
 
 mod app;
 mod decide;
-mod draft;
 mod draw;
+mod keeping;
+mod keys;
+mod leave;
 mod line;
-mod opened;
-mod outcomes;
-mod rows;
+mod list;
+mod offers;
+mod question;
 mod run;
-mod send;
-mod waiting;
+mod sender;
+mod sent;
 mod waking;
 
+use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::answering;
 use crate::surface::program;
 
 pub use run::ask;
-pub use send::Decision;
+pub use sender::Decision;
 
 /// `askbox inbox`: shows it until the person leaves it; returns the exit status.
 pub fn open(args: &Inbox) -> Result<u8> {
@@ -43,11 +49,11 @@ pub fn open(args: &Inbox) -> Result<u8> {
         return Err(Error::usage("the inbox is for a terminal", "for a program: ask-answer list --json"));
     }
     let mailbox = args.common.open()?;
-    if let Some(workflow) = &args.id {
+    if let Some(Address { host: None, workflow }) = &args.id {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
     // Words that are close to an option are asked back before they are sent.
-    let person = program::person(args.by.as_deref(), send::CHANNEL)?.in_own_words();
+    let person = program::person(args.by.as_deref(), sender::CHANNEL)?.in_own_words();
     run::run(&mailbox, &person, args.id.as_ref())
 }

@@ -13,23 +13,29 @@ use ratatui::backend::CrosstermBackend;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::answerer::Answerer;
-use crate::mailbox::documents::through::Through;
-use crate::mailbox::{Mailbox, presence};
+use crate::mailbox::Mailbox;
+use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::presence;
 use crate::surface::ask_answer::{editor, question_text};
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
 use crate::surface::askbox::inbox::draw;
-use crate::surface::askbox::inbox::send::{self, Decision, Sender};
+use crate::surface::askbox::inbox::leave;
+use crate::surface::askbox::inbox::sender::{self, Decision, Others, Sender};
 use crate::surface::askbox::inbox::waking::Waking;
 use crate::surface::program;
 
 /// How long questions are read before the first picture, and between two looks at the keys.
-const FIRST_READ: Duration = Duration::from_millis(20);
+const FIRST_READ: Duration = Duration::from_millis(8);
 const READ_FOR: Duration = Duration::from_millis(5);
 /// The shortest time between two pictures while much is being read.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// How long drafts are waited for once the terminal is gone.
+const KEEPS_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long a picture is at most, in bytes, that reaches the terminal in one piece: a half picture is never seen.
 const ONE_PICTURE: usize = 64 << 10;
@@ -38,8 +44,10 @@ const ONE_PICTURE: usize = 64 << 10;
 ///
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
-pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&WorkflowId>) -> Result<u8> {
-    show(mailbox, &mut App::new(Sender { mailbox, person }, open)?)
+pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&Address>) -> Result<u8> {
+    let mut waking = Waking::new(mailbox)?;
+    let others = Others::connect(waking.ringer()?);
+    show(&mut App::new(Sender { mailbox, others: &others, person }, open)?, &mut waking)
 }
 
 /// Asks one question without sending what the person decides. `None` if the person leaves it open.
@@ -47,22 +55,28 @@ pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&WorkflowId>) -> R
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Decision>> {
-    let person = Answerer::person(program::user(), send::CHANNEL, Through::Terminal)?;
-    let mut app = App::new(Sender { mailbox, person: &person }, Some(workflow))?;
+    let person = Answerer::person(program::user(), sender::CHANNEL, Through::Terminal)?;
+    let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
+    let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
     app.asks_only = true;
-    show(mailbox, &mut app)?;
+    show(&mut app, &mut waking)?;
     Ok(app.decided)
 }
 
-fn show(mailbox: &Mailbox, app: &mut App<'_>) -> Result<u8> {
-    let mut waking = Waking::new(mailbox)?;
+fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
+    let mailbox = app.sender.mailbox;
     // Who sees new questions here is not told of them elsewhere at once.
     let _present = presence::announce_person(mailbox);
     end_with_the_terminal()?;
     let mut canvas = Canvas::enter()?;
-    let result = follow_keys(mailbox, app, &mut waking, &mut canvas);
+    let result = follow_keys(mailbox, app, waking, &mut canvas);
+    let kept = leave::keep_unsent(app);
+    if waking.is_without_terminal() {
+        // No screen is to be restored, and nobody can be told.
+        std::process::exit(129);
+    }
     drop(canvas);
-    keep_unsent(app);
+    leave::tell(app, &kept);
     result
 }
 
@@ -84,7 +98,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             (dirty, drawn) = (false, Some(Instant::now()));
         }
         if !app.picture_is_old {
-            let until = [app.reads_at(), right_until].into_iter().flatten().min();
+            let until = [app.reads_at(), app.keeps_at(), right_until].into_iter().flatten().min();
             waking.sleep(until)?;
         }
         if waking.is_over() {
@@ -100,42 +114,41 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             match wish {
                 Wish::Nothing => {}
                 Wish::Leave(status) => return Ok(status),
-                Wish::Edit(text) => match canvas.left(|| edit(app, &text))? {
-                    Ok(text) => app.edited(&text),
-                    Err(e) => app.said = send::in_one_line(e),
-                },
+                Wish::Edit(text) => {
+                    app.keep_drafts();
+                    match canvas.left(|| edit(app, &text))? {
+                        Ok(text) => app.edited(&text),
+                        Err(e) => app.said = sender::in_one_line(e),
+                    }
+                }
                 Wish::Follow(workflow) => {
                     if let Some(problem) = canvas.left(|| follow(mailbox, &workflow))? {
                         app.said = problem;
                     }
                 }
             }
+            app.typed();
+        }
+        if app.keeps_at().is_some_and(|at| at <= Instant::now()) {
+            app.keep_drafts();
+            // It may have something to say.
+            dirty = true;
         }
         let changes = waking.changes();
         if !changes.is_none() {
             mailbox.check_in_place()?;
             app.follow(changes)?;
         }
+        dirty |= app.follow_others();
         app.picture_is_old |= app.read(Instant::now() + READ_FOR);
-    }
-}
-
-/// What was typed and not sent goes into files, and the person is told where.
-fn keep_unsent(app: &mut App<'_>) {
-    for (workflow, text) in app.unsent() {
-        match send::keep(&text) {
-            Some(path) => program::say(&format!("{workflow}: what you typed was not sent; it is kept in {}\n", path.display())),
-            None => program::say(&format!(
-                "{workflow}: what you typed was not sent, and cannot be kept: the folder for temporary files cannot be written to\n"
-            )),
-        }
     }
 }
 
 /// Opens the editor on the person's words, with the question below.
 fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
-    let below = question_text::round(Some(app.sender.mailbox), &opened.round);
+    let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
+    let below = question_text::round(mailbox, &opened.shown.round);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
 }
 
@@ -166,6 +179,8 @@ fn end_with_the_terminal() -> Result<()> {
                 return;
             }
         }
+        // What was typed is kept first.
+        std::thread::sleep(KEEPS_WITHIN);
         std::process::exit(129);
     })
     .map(drop)

@@ -1,7 +1,7 @@
 //! What wakes the inbox: a key, a change of the mailbox, another size of the terminal, a signal to end, a date. Without any of them the
 //! process sleeps.
 //!
-//! File events and signals arrive on other threads; they ring a bell that the thread of the screen can wait for together with the keys.
+//! File events, signals and reports of other machines arrive on other threads; they ring a bell that the thread of the screen can wait for together with the keys.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -49,6 +49,7 @@ impl Changes {
 pub struct Waking {
     mailbox: Mailbox,
     bell: UnixStream,
+    ringer: UnixStream,
     hints: Receiver<Hint>,
     _watched: Option<Hints>,
     /// When to read the mailbox without having been told; `None` where the system tells.
@@ -56,6 +57,7 @@ pub struct Waking {
     ended: Arc<AtomicBool>,
     /// Whether the terminal offered bytes that were no key.
     is_half: bool,
+    is_without_terminal: bool,
 }
 
 impl Waking {
@@ -83,7 +85,24 @@ impl Waking {
         let is_told = watched.is_some() && file_events::tell_all_changes(&mailbox.folder(Folder::Pending));
         let ended = on_signals(&ringer)?;
         let read_at = (!is_told).then(|| Instant::now() + READ_ANYWAY);
-        Ok(Self { mailbox: mailbox.clone(), bell, hints, _watched: watched, read_at, ended, is_half: false })
+        Ok(Self {
+            mailbox: mailbox.clone(),
+            bell,
+            ringer,
+            hints,
+            _watched: watched,
+            read_at,
+            ended,
+            is_half: false,
+            is_without_terminal: false,
+        })
+    }
+
+    /// Rings the bell from another thread.
+    pub fn ringer(&self) -> Result<impl Fn() + Send + 'static> {
+        let ringer = self.ringer.try_clone().io("open", "a pipe of this process")?;
+        // A bell that is full has rung already.
+        Ok(move || drop((&ringer).write(&[0])))
     }
 
     /// Sleeps until something happens, or until a date.
@@ -99,6 +118,11 @@ impl Waking {
         match poll(&mut fds, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(e.into()).io("wait for", "the terminal"),
+        }
+        // A terminal that is gone has no more keys, and reading them would never end.
+        if fds.get(1).is_some_and(|stdin| stdin.revents().intersects(PollFlags::HUP | PollFlags::ERR)) {
+            self.ended.store(true, Ordering::Relaxed);
+            self.is_without_terminal = true;
         }
         let mut rung = [0; 256];
         while self.bell.read(&mut rung).is_ok_and(|n| n > 0) {}
@@ -137,6 +161,11 @@ impl Waking {
             }
         }
         changes
+    }
+
+    /// Whether the terminal is gone.
+    pub fn is_without_terminal(&self) -> bool {
+        self.is_without_terminal
     }
 
     /// Whether the process was told to end.

@@ -9,17 +9,18 @@ use serde_json::json;
 use crate::address::{Address, HostName};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::answerer::Answerer;
-use crate::mailbox::documents::check_answer::{self, Given};
-use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
+use crate::mailbox::documents::checks::check_answer::{self, Given};
+use crate::mailbox::documents::offer::{Decided, Verdict};
 use crate::mailbox::round::Round;
+use crate::mailbox::who::answerer::Answerer;
 use crate::mailbox::{Answer, AnswerValue, Folder};
+use crate::peers::collection::no_peer;
 use crate::peers::known::Reach;
 use crate::peers::remote_question::{Asked, RemoteQuestion};
 use crate::peers::{Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
-use crate::surface::ask_answer::{answering, ask_user, editor, question_text};
-use crate::surface::askbox::machines::{age, connect};
+use crate::surface::ask_answer::{answering, ask_user, editor, question_text, short_id};
+use crate::surface::askbox::machines::{age, connect, takes_offers, unreachable, views};
 use crate::surface::program;
 use crate::text;
 
@@ -33,18 +34,20 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
     let person = || program::person(args.reply.by.as_deref(), &channel("ask-answer"));
     let reply = &args.reply;
     match &args.command {
-        Some(Command::Show { id, format }) => show(args, &found(id)?.1, *format),
+        Some(Command::Show { id, format }) => show(args, &found(id, false)?.1, *format),
         Some(Command::Decline { id, note, round }) => {
             let note = note.clone().or_else(|| reply.note.clone());
-            send(args, &found(id)?, round.or(reply.round), person()?.declined(note))
+            let person = person()?;
+            send(args, &to_answer(id)?, round.or(reply.round), person.declined(note), &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
-            send(args, &found(id)?, round.or(reply.round), person()?.asking_back(question.clone()))
+            let person = person()?;
+            send(args, &to_answer(id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
         }
-        Some(Command::Edit { id }) => edit(args, &found(id)?, &person()?),
+        Some(Command::Edit { id }) => edit(args, &found(id, false)?, &person()?),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {
@@ -54,7 +57,7 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
                 return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
             }
             let person = person()?;
-            let question = found(&id.parse()?)?;
+            let question = to_answer(&id.parse()?)?;
             let typed = &asked(&question.1)?.document.typed;
             let mut answer = match &reply.file {
                 Some(file) => {
@@ -64,7 +67,7 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
                 None => person.value(answering::from_words(typed, words)?),
             };
             answer.note = reply.note.clone().or(answer.note);
-            send(args, &question, reply.round, answer)
+            send(args, &question, reply.round, answer, &person)
         }
     }
 }
@@ -76,35 +79,45 @@ pub(crate) fn channel(means: &str) -> String {
     if name.is_empty() { means.to_owned() } else { format!("{means} on {name}") }
 }
 
+/// The question that a person answers. One that was seen here and waits no longer is offered the answer all the same: its machine tells
+/// who was first.
+fn to_answer(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    found(id, true)
+}
+
 /// The question of an address, with the connection to its machine.
-fn found(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+fn found(id: &Address, or_earlier: bool) -> Result<(Peers, Arc<RemoteQuestion>)> {
     let Some(host) = &id.host else {
         return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
     };
     let peers = connect(Some(host))?;
     peers.settle_with(host, NAMED_WAITS);
-    let view = peers.view().into_iter().find(|view| view.host == *host);
-    let Some(view) = view else { return Err(crate::peers::collection::no_peer(host)) };
-    if let Some(question) = peers.question(host, &id.workflow) {
+    let views = views(&peers, Some(host))?;
+    let Some(view) = views.iter().find(|view| view.host == *host) else {
+        let known: Vec<_> = views.iter().map(|view| view.host.as_str()).collect();
+        return Err(Error::usage(
+            format!("{host} is a database, no machine"),
+            format!("write the name of a machine in it: {}", known.join(", ")),
+        ));
+    };
+    let workflow = short_id::meant_of(&id.workflow, view.questions.iter().map(|question| &question.workflow))?;
+    if let Some(question) = peers.question(host, &workflow.unwrap_or_else(|| id.workflow.clone())) {
         return Ok((peers, question));
+    }
+    if let Some(earlier) = peers.earlier(host, &id.workflow).filter(|_| or_earlier && view.takes_offers()) {
+        return Ok((peers, earlier));
     }
     match &view.reach {
         Reach::Reachable => Err(Error::not_found(
             format!("{} waits for no answer on {host}", id.workflow),
             format!("see how it ended, there: ask-answer show {}; what waits: ask-answer list --host {host}", id.workflow),
         )),
-        _ => Err(unreachable(host, &view.reach)),
+        _ => Err(unreachable(host.as_str(), &view.reach)),
     }
 }
 
-fn unreachable(host: &HostName, reach: &Reach) -> Error {
-    match reach {
-        Reach::Unreachable { problem, .. } => Error::failed(text::one_line(&problem.said), text::one_line(&problem.hint)),
-        _ => Error::failed(format!("{host} has not answered in time"), "try it again, or see: askbox doctor"),
-    }
-}
-
-fn asked(question: &RemoteQuestion) -> Result<&Asked> {
+/// A question as its machine told it, if it can be read.
+pub(crate) fn asked(question: &RemoteQuestion) -> Result<&Asked> {
     question
         .asked
         .as_ref()
@@ -143,7 +156,7 @@ fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Answere
     }
     let draft = editor::write(&question_text::round(None, &round), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
-    send(args, found, None, reply).inspect_err(|_| {
+    send(args, found, None, reply, person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
         }
@@ -151,7 +164,13 @@ fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Answere
 }
 
 /// Offers the answer, and tells what its machine decided.
-fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer) -> Result<u8> {
+fn send(
+    args: &AskAnswer,
+    found: &(Peers, Arc<RemoteQuestion>),
+    round: Option<QuestionId>,
+    answer: Answer,
+    person: &Answerer,
+) -> Result<u8> {
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);
     let address = question.address();
@@ -163,18 +182,15 @@ fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<Qu
             format!("see it with: ask-answer show {address}"),
         ));
     }
-    let view = peers.view().into_iter().find(|view| view.host == *host);
-    if let Some(view) = view.filter(|view| view.is_stale()) {
-        let Error::Failed { message, hint } = unreachable(host, &view.reach) else { return Err(crate::peers::collection::no_peer(host)) };
-        return Err(Error::failed(format!("nothing was sent: {message} (last seen {})", age(&view)), hint));
-    }
+    let Some(view) = peers.view().into_iter().find(|view| view.host == *host) else { return Err(no_peer(host)) };
+    takes_offers(&view).map_err(|e| Error::failed(format!("nothing was sent: {e}"), e.hint()))?;
     let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };
     let answer = check_answer::check(&asked.document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
-    let round = crate::id::RoundId { workflow: question.workflow.clone(), question: asked.question };
-    let offer = Offer::new(&round, asked.hash, answer.clone(), args.reply.text);
+    let offer = asked.offer(person, answer.clone(), args.reply.text)?;
     let id = offer.offer_id;
     peers.offer(host, offer)?;
-    let verdict = match peers.outcome(id, DECIDES_WITHIN) {
+    // A machine that is away decides some day.
+    let verdict = match if view.is_stale() { peers.sent(id, DECIDES_WITHIN) } else { peers.outcome(id, DECIDES_WITHIN) } {
         Progress::Decided(verdict) => verdict,
         Progress::NotSent(problem) => {
             return Err(Error::failed(format!("nothing was sent: {}", text::one_line(&problem.said)), text::one_line(&problem.hint)));
@@ -186,8 +202,9 @@ fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<Qu
             ));
         }
         Progress::UnderWay | Progress::Sent => {
-            let message = format!("the answer is on its way to {host}, which has not decided yet");
-            return Err(Error::Waiting { message, hint: format!("look later: ask-answer show {address}") });
+            let away = if view.is_stale() { format!("; last seen {}, it decides when it is back", age(&view)) } else { String::new() };
+            let message = format!("{address}: the answer was sent; {host} has not decided yet{away}");
+            return Err(Error::Waiting { message, hint: format!("see whether it still waits: ask-answer list --host {host}") });
         }
     };
     acknowledge(args, &address, &asked.document.typed, &answer, &verdict)

@@ -13,7 +13,7 @@ use crate::peers::waiting::{self, Waiting};
 use crate::surface::args::ask_answer_args::Hosts;
 use crate::surface::args::common::Common;
 use crate::surface::ask_answer::listing::{self, Cells};
-use crate::surface::askbox::machines::{LIST_WAITS, age, connect, staleness};
+use crate::surface::askbox::machines::{LIST_WAITS, age, connect, silence, staleness, views};
 use crate::surface::program;
 use crate::surface::terminal::fitted;
 use crate::{text, time};
@@ -25,7 +25,7 @@ pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Resul
     let peers = connect(only)?;
     let mailbox = if only.is_some() { None } else { common.open_if_there()? };
     peers.settle(LIST_WAITS);
-    let views = peers.view();
+    let views = views(&peers, only)?;
     if common.json {
         return print_json(mailbox.as_ref(), &views, filter);
     }
@@ -41,6 +41,9 @@ pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Resul
         if let Some(how) = pause::held(mailbox) {
             program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
         }
+    }
+    for why in peers.ways().iter().filter_map(|view| silence(&view.name, &view.way.reach)) {
+        program::say(&format!("note: {why}\n"));
     }
     for view in &views {
         if let Some(why) = staleness(view) {

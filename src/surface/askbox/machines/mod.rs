@@ -5,11 +5,13 @@
 //! - `take_offer`: `ask-answer --offer`, by which another machine answers
 //! - `listing`: `ask-answer list` with the questions of all machines
 //! - `answer`: shows and answers a question of another machine
+//! - `told`: how an answer that was offered to another machine stands, in words
 
-mod answer;
+pub(in crate::surface::askbox) mod answer;
 mod feed;
 mod listing;
 mod take_offer;
+pub(in crate::surface::askbox) mod told;
 
 use std::time::Duration;
 
@@ -19,8 +21,10 @@ use crate::address::HostName;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::peers::Peers;
+use crate::peers::collection::no_peer;
 use crate::peers::known::{HostView, Reach};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command};
+use crate::surface::program;
 use crate::text;
 use crate::time;
 
@@ -44,31 +48,86 @@ pub fn run(words: &[String]) -> Result<u8> {
     }
 }
 
-/// The peers of the configuration; with a name, only those that lead to this machine.
+/// The peers of the configuration; with a name, only those that may lead to the machine of this name, or the database of it.
 fn connect(host: Option<&HostName>) -> Result<Peers> {
     let mut config = config::load()?.config;
+    config.peers.retain(|_, peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
     if let Some(host) = host {
-        let is_known = config.peers.get(host.as_str()).is_some_and(|peer| !peer.ssh.is_empty());
-        if !is_known {
-            return Err(crate::peers::collection::no_peer(host));
+        if config.peers.contains_key(host.as_str()) {
+            config.peers.retain(|name, _| name == host.as_str());
+        } else {
+            // A database says itself which machines are in it.
+            config.peers.retain(|_, peer| !peer.postgres.is_empty());
         }
-        config.peers.retain(|name, _| name == host.as_str());
+        if config.peers.is_empty() {
+            return Err(no_peer(host));
+        }
     }
     Peers::of_configuration(&config, || {})
 }
 
+/// What is known of the machine of this name, or of all machines of the database of this name; without a name, of all machines.
+///
+/// # Errors
+/// [`Error::NotFound`] if no peer leads to it; the problem of a database that would know.
+fn views(peers: &Peers, host: Option<&HostName>) -> Result<Vec<HostView>> {
+    let (mut views, ways) = (peers.view(), peers.ways());
+    let Some(host) = host.filter(|host| ways.iter().all(|way| way.name != host.as_str())) else { return Ok(views) };
+    views.retain(|view| view.host == *host);
+    if !views.is_empty() {
+        return Ok(views);
+    }
+    match ways.iter().find(|view| view.way.reach != Reach::Reachable) {
+        Some(view) => Err(unreachable(&view.name, &view.way.reach)),
+        None => Err(no_peer(host)),
+    }
+}
+
+/// Why a machine or a database is not reached, as an error.
+pub(in crate::surface::askbox) fn unreachable(name: &str, reach: &Reach) -> Error {
+    match reach {
+        Reach::Unreachable { problem, .. } => Error::failed(text::one_line(&problem.said), text::one_line(&problem.hint)),
+        _ => Error::failed(format!("{name} has not answered in time"), "try it again, or see: askbox doctor"),
+    }
+}
+
+/// Why a database is not reached, in one line; `None` if it is, and if its machines say it.
+pub(in crate::surface::askbox) fn silence(name: &str, reach: &Reach) -> Option<String> {
+    match reach {
+        Reach::Reachable => None,
+        Reach::Connecting => Some(format!("{name} has not answered yet")),
+        Reach::Unreachable { problem, .. } => Some(format!("{name} is not reached: {}", text::one_line(&problem.said))),
+    }
+}
+
 /// How old what is known of a machine is: `2h ago`, or that it was never seen.
-fn age(view: &HostView) -> String {
+pub(in crate::surface::askbox) fn age(view: &HostView) -> String {
     view.as_of.map_or_else(|| "never".into(), |at| format!("{} ago", time::human(time::since(at))))
 }
 
 /// Why a machine's questions may be old, in one line; `None` if they are not.
-fn staleness(view: &HostView) -> Option<String> {
-    let why = match &view.reach {
-        Reach::Reachable => return None,
-        Reach::Connecting => "has not answered yet".to_owned(),
-        Reach::Unreachable { problem, .. } => format!("is not reached: {}", text::one_line(&problem.said)),
-    };
+pub(in crate::surface::askbox) fn staleness(view: &HostView) -> Option<String> {
+    let why = silence(view.host.as_str(), &view.reach)?;
     let seen = if view.as_of.is_some() { format!("its questions as of {}", age(view)) } else { "nothing is known of it".into() };
-    Some(format!("{} {why}; {seen}", view.host))
+    Some(format!("{why}; {seen}"))
+}
+
+/// The same with what becomes of an answer meanwhile.
+pub(in crate::surface::askbox) fn while_away(view: &HostView) -> Option<String> {
+    let then =
+        if view.takes_offers() { "an answer is kept for it, and it decides when it is back" } else { "nothing can be sent there now" };
+    Some(format!("{}; {then}", staleness(view)?))
+}
+
+/// Refuses to offer an answer to a machine that nothing reaches now.
+///
+/// # Errors
+/// [`Error::Failed`] with the reason, and when it was last seen.
+pub(in crate::surface::askbox) fn takes_offers(view: &HostView) -> Result<()> {
+    if view.takes_offers() {
+        return Ok(());
+    }
+    let why = unreachable(view.host.as_str(), &view.reach);
+    let hint = why.hint();
+    Err(Error::failed(format!("{} (last seen {})", program::message(&why), age(view)), hint))
 }

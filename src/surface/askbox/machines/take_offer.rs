@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::config;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
@@ -39,7 +40,7 @@ fn take(mailbox: &Mailbox, file: &Path) -> Result<Verdict> {
         program::in_input(file, Error::invalid("offer", problem, "send one object as docs/schema/offer.schema.json describes it"))
     })?;
     only_a_person_approves(mailbox, &offer)?;
-    offered::apply(mailbox, &offer)
+    offered::apply(mailbox, &config::load()?.config.answers.policy(), &offer)
 }
 
 /// A run cannot allow its own tool calls, nor those of other runs, by an offer either.

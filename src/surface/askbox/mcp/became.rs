@@ -3,7 +3,7 @@
 use crate::config;
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::documents::closing::Closed;
+use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Claimant, Run};

@@ -6,6 +6,7 @@
 //! | `wanted` | what each part puts into files |
 //! | `plugin_files` | the files of the plugin, which this program brings along |
 //! | `rules` | rules in the text of a settings.json: put in and taken out, with everything else as it was |
+//! | `fuzzed` | the same rules for `fuzz/`, with the feature `fuzzing` |
 //! | `change` | one file that is made or added to |
 //! | `record` | what was written, so that it can be taken back |
 //! | `take_back` | `--remove` |
@@ -14,6 +15,8 @@
 
 mod change;
 mod credential;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzed;
 mod plan;
 mod plugin_files;
 mod record;

@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::platform::means::{SERVICE_MANAGER, ServiceManager};
 use crate::surface::args::setup_args::Part;
 use crate::surface::args::setup_args::Setup;
+use crate::surface::askbox::service::{service_files, service_variables};
 use crate::surface::askbox::setup::change::Change;
 use crate::surface::askbox::setup::record::Record;
 use crate::surface::askbox::setup::systemd;
 use crate::surface::askbox::setup::wanted::{self, Wanted};
-use crate::surface::askbox::{service_files, service_variables};
 use crate::surface::program;
 
 /// What a call would do.

@@ -6,14 +6,14 @@ use crate::agent::claude;
 use crate::config;
 use crate::error::{Error, IoContext, Result};
 use crate::surface::args::setup_args::Part;
-use crate::surface::askbox::claude_md;
-use crate::surface::askbox::service_files;
-use crate::surface::askbox::service_variables;
+use crate::surface::askbox::service::service_files;
+use crate::surface::askbox::service::service_variables;
 use crate::surface::askbox::setup::change::{self, Change};
 use crate::surface::askbox::setup::credential;
 use crate::surface::askbox::setup::plugin_files;
 use crate::surface::askbox::setup::record::{Added, Record};
 use crate::surface::askbox::setup::rules;
+use crate::surface::askbox::teaching::claude_md;
 
 /// The rules for asking and looking. None of them gives an answer: agents that askbox launches read the same settings, and they ask.
 /// The plugin lets the session of a person answer.

@@ -11,7 +11,8 @@ use tokio::sync::mpsc as to_page;
 use crate::disk::file_events::{Hint, Hints};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, Mailbox, list};
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox};
 use crate::run::attempt::record;
 use crate::surface::askbox::web::gate::{Devices, Secret};
 use crate::surface::askbox::web::index::Index;
@@ -19,7 +20,7 @@ use crate::thread;
 
 /// How long changes are gathered before pages are told.
 const GATHERED: Duration = Duration::from_millis(150);
-/// After this time a page is told of all of them, for file systems without events; and looks whether its device is still signed in.
+/// After this time pages are told of all of them, and it is looked whether their devices are signed in, for file systems without events.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(15);
 /// The most pages that are told, and the most changes that wait for one of them.
 const MAX_PAGES: usize = 64;
@@ -68,6 +69,11 @@ impl Changes {
         let (to, told) = to_page::channel(MAX_WAITING);
         pages.push(Page { to, cookie });
         Some(told)
+    }
+
+    /// Tells every page that anything may have changed.
+    pub fn tell_all(&self) {
+        self.tell(&"*".to_owned());
     }
 
     fn tell(&self, change: &Change) {
@@ -121,6 +127,8 @@ impl Follower {
         if let Some(source) = &mut source {
             // Without events of a folder, its changes are seen after `AT_LEAST_EVERY`.
             FOLDERS.iter().for_each(|folder| drop(source.watch(&self.mailbox.folder(*folder))));
+            // A device that is signed out hears nothing more.
+            let _ = self.devices.folder().and_then(|folder| source.watch(folder));
         }
         let mut checked = Instant::now();
         loop {
@@ -152,6 +160,7 @@ impl Follower {
         while let Some(hint) = next {
             match hint {
                 Hint::Anywhere => anywhere = true,
+                Hint::At(path) if self.devices.is_at(&path) => self.pages.end_those_signed_out(&self.devices),
                 Hint::At(path) => workflows.extend(self.workflow(&path)),
             }
             next = hints.recv_timeout(end.saturating_duration_since(Instant::now())).ok();

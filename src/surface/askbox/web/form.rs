@@ -10,12 +10,19 @@
 
 use serde_json::Map;
 
-use crate::mailbox::documents::match_option::{self, Meaning};
-use crate::mailbox::documents::options::Choice;
+use crate::mailbox::documents::checks::match_option::{self, Meaning};
+use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
 use crate::surface::askbox::web::send::Decision;
+
+/// All words in a form whose question is not known any more.
+pub fn words(posted: &Posted) -> String {
+    let is_written = |name: &str| ["note", "why", "back"].contains(&name) || name.starts_with('w');
+    let words = posted.0.iter().filter(|(name, words)| is_written(name) && !words.trim().is_empty());
+    words.map(|(_, words)| words.trim().replace("\r\n", "\n")).collect::<Vec<_>>().join("\n\n")
+}
 
 /// A form as it was filled in.
 #[derive(Debug, Default)]
@@ -150,9 +157,7 @@ impl FilledPart {
                 [answer] if answer == "yes" || answer == "no" => text(answer),
                 _ => Err(Open::Because("Choose yes or no.")),
             },
-            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
-                Err(Open::Because("Write a number such as 42 or 0.5."))
-            }
+            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => Err(Open::Because("Write a number.")),
             Kind::Number => text(self.words.trim()),
             Kind::Text if is_written => text(&self.words),
             Kind::Text => Err(Open::Because("Write your answer first.")),

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::address::HostName;
 use crate::disk;
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::list::{self, Rank};
-use crate::mailbox::{Folder, Mailbox, read_question, round};
+use crate::mailbox::listing::list::{self, Rank};
+use crate::mailbox::{Folder, Mailbox, Question, read_question, round};
 use crate::surface::ask_answer::filter::{self, Looked};
 use crate::surface::program;
 use crate::text;
@@ -18,8 +19,12 @@ use crate::time::Time;
 /// One question that waits. Its words are cut.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The workflow.
-    pub workflow: WorkflowId,
+    /// The workflow; on another machine `HOST:WORKFLOW`.
+    pub id: String,
+    /// Its place among those that wait.
+    pub rank: Rank,
+    /// What is known of its machine, if it is another one.
+    pub elsewhere: Option<Arc<Elsewhere>>,
     /// The round; `None` for a file that cannot be read.
     pub question: Option<QuestionId>,
     /// The question in one line.
@@ -44,10 +49,45 @@ pub struct Row {
     pub is_event: bool,
 }
 
+/// What is known of another machine.
+#[derive(Debug, Clone)]
+pub struct Elsewhere {
+    /// Its name.
+    pub host: HostName,
+    /// Whether it is not reached, so that its questions may be other ones by now.
+    pub is_away: bool,
+    /// When it was last heard.
+    pub as_of: Option<Time>,
+}
+
 impl Row {
-    fn blank(workflow: &WorkflowId, title: String) -> Self {
+    /// A question.
+    #[must_use]
+    pub fn of(id: String, question: &Question, round: Option<QuestionId>) -> Self {
+        let project = question.project();
         Self {
-            workflow: workflow.clone(),
+            question: round,
+            rank: Rank::of(Some(question)),
+            asked_by: fitted(text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 40)),
+            project: if project == "-" { String::new() } else { fitted(project) },
+            asked_at: question.asked_at(),
+            expires_at: question.expires_at,
+            priority: question.priority.unwrap_or(0),
+            parts: question.questions.len().max(1),
+            is_approval: question.approval.is_some(),
+            is_reply: question.in_reply_to.is_some(),
+            is_event: question.until.is_some(),
+            ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
+        }
+    }
+
+    /// A file that cannot be read.
+    #[must_use]
+    pub fn unreadable(id: String, title: String) -> Self {
+        Self {
+            id,
+            rank: Rank::of(None),
+            elsewhere: None,
             question: None,
             title,
             asked_by: String::new(),
@@ -66,7 +106,7 @@ impl Row {
     #[must_use]
     pub fn fits(&self, filter: &str) -> bool {
         let Self { asked_by, project, title, priority, .. } = self;
-        filter::fits(Looked { id: self.workflow.as_str(), asked_by, project, headline: title, priority: *priority }, filter)
+        filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority }, filter)
     }
 }
 
@@ -100,7 +140,7 @@ struct AllKnown {
 #[derive(Debug)]
 struct Known {
     stamp: Stamp,
-    place: Place,
+    rank: Rank,
 }
 
 /// The most files that are looked at one by one.
@@ -171,15 +211,22 @@ impl AllKnown {
             return;
         }
         if let Some(gone) = self.files.remove(workflow) {
-            self.ranked.remove(&gone.place);
+            self.ranked.remove(&(gone.rank, workflow.clone()));
         }
         if let Some(stamp) = now
-            && let Some((place, row)) = read(mailbox, workflow)
+            && let Some(row) = read(mailbox, workflow)
         {
-            self.ranked.insert(place.clone(), Arc::new(row));
-            self.files.insert(workflow.clone(), Known { stamp, place });
+            let rank = row.rank;
+            self.ranked.insert((rank, workflow.clone()), Arc::new(row));
+            self.files.insert(workflow.clone(), Known { stamp, rank });
         }
     }
+}
+
+/// There may be ten thousand of them: none keeps more memory than it needs.
+fn fitted(mut words: String) -> String {
+    words.shrink_to_fit();
+    words
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -192,29 +239,16 @@ fn stamp(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Stamp> {
 }
 
 /// Reads one question. `None` if it is gone.
-fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Place, Row)> {
+fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Row> {
     let document = match read_question::pending(mailbox, workflow) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return None,
         Err(e) => {
-            let title = format!("unreadable: {}", program::message(&e));
-            return Some(((Rank::of(None), workflow.clone()), Row::blank(workflow, text::excerpt(&title, 200))));
+            let title = text::excerpt(&format!("unreadable: {}", program::message(&e)), 200);
+            return Some(Row::unreadable(workflow.to_string(), title));
         }
     };
     let question = &document.typed;
-    let project = question.project();
-    let row = Row {
-        question: round::of_pending(mailbox, question).ok().map(|round| round.question),
-        asked_by: text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 40),
-        project: if project == "-" { String::new() } else { project },
-        asked_at: question.asked_at(),
-        expires_at: question.expires_at,
-        priority: question.priority.unwrap_or(0),
-        parts: question.questions.len().max(1),
-        is_approval: question.approval.is_some(),
-        is_reply: question.in_reply_to.is_some(),
-        is_event: question.until.is_some(),
-        ..Row::blank(workflow, text::excerpt(&question.title(), 160))
-    };
-    Some(((Rank::of(Some(question)), workflow.clone()), row))
+    let round = round::of_pending(mailbox, question).ok().map(|round| round.question);
+    Some(Row::of(workflow.to_string(), question, round))
 }

@@ -7,28 +7,39 @@
 //! |---|---|
 //! | `serve` | starts, listens, ends |
 //! | `listen` | addresses, and how many connections there may be for how long |
+//! | `check` | the one check before all routing: host, session, origin, form |
 //! | `routes` | which address is which page |
-//! | `gate` | the one check before all routing: host, session, origin, form; who is signed in |
+//! | `site` | what all pages work with, and who asks for one |
+//! | `gate` | what the check knows: names, devices, sessions, secrets |
 //! | `commands` | `link`, `sessions`, `revoke` |
+//! | `elsewhere` | the questions of other machines, and the answers offered to them |
 //! | `index` | the questions that wait, read again only where their files changed |
 //! | `changes` | what changed in the mailbox, told to the pages that are open |
 //! | `onlooker` | a page that is visible is a person who sees new questions |
 //! | `form` | what a person filled in, as an answer |
 //! | `send` | sends what a person decided about the question that was shown |
+//! | `fuzzed` | forms and cookies for `fuzz/`, with the feature `fuzzing` |
 //! | `pages` | the pages |
+//! | `reply` | what every reply is made of; what went wrong; style, script, icons |
 //! | `templates`, `static` | their HTML; the style, the script, the icons |
 
 mod changes;
+mod check;
 mod commands;
+mod elsewhere;
 mod form;
-mod gate;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzed;
+pub(super) mod gate;
 mod index;
 mod listen;
 mod onlooker;
 mod pages;
+mod reply;
 mod routes;
 mod send;
 mod serve;
+mod site;
 
 use crate::error::{Error, Result};
 use crate::surface::args::web_args::{Web, WebCommand};

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::mailbox::{Mailbox, presence};
+use crate::mailbox::Mailbox;
+use crate::mailbox::who::presence;
 use crate::thread;
 
 /// How long a person counts as present after a request of a page that is visible.

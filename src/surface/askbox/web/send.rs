@@ -2,12 +2,13 @@
 
 use uuid::Uuid;
 
-use crate::document;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::documents::through::Through;
-use crate::mailbox::transitions::accept::{self, Accepted};
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::transitions::accept::Accepted;
+use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::{Answer, AnswerValue, Mailbox};
+use crate::surface::person::as_shown;
 use crate::surface::program;
 
 /// The channel that answers from the page are recorded with.
@@ -24,35 +25,25 @@ pub enum Decision {
     AskBack(String),
 }
 
-/// A hash of all of a question that a person goes by: of all but what became of it.
-pub fn hash_of_shown(question: &Question) -> Result<Uuid> {
-    let asked = Question { answer: None, taken_back: None, closed: None, late_answers: Vec::new(), ..question.clone() };
-    Ok(Uuid::new_v5(&question.hash()?, &document::to_json(&asked)?))
+impl Decision {
+    /// The answer, as this person gives it.
+    pub fn given_by(self, person: &Answerer) -> Answer {
+        match self {
+            Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
+            Self::Decline(why) => person.declined(not_blank(why)),
+            Self::AskBack(question) => person.asking_back(question),
+        }
+    }
 }
 
 /// Sends a decision about this round of a workflow, if it still asks what was shown.
 ///
 /// # Errors
-/// [`Error::Conflict`] if it does not, or if somebody else was first; [`Error::Invalid`] if the value does not fit.
+/// [`Error::Conflict`](crate::error::Error::Conflict) if it does not, or if somebody else was first; [`Error::Invalid`](crate::error::Error::Invalid) if the value does not fit.
 pub fn send(mailbox: &Mailbox, round: &RoundId, shown: Uuid, decision: Decision, device: &str) -> Result<Accepted> {
     let person = program::answerer(device, CHANNEL, Through::Web)?.in_own_words();
-    let answer = match decision {
-        Decision::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
-        Decision::Decline(why) => person.declined(not_blank(why)),
-        Decision::AskBack(question) => person.asking_back(question),
-    };
-    let reply = |question: &Question| {
-        if hash_of_shown(question)? == shown {
-            return Ok(answer.clone());
-        }
-        Err(Error::conflict("the question was changed while you read it", "look at it again"))
-    };
     // Words that are close to an option were asked back already.
-    match accept::answer_pending(mailbox, &round.workflow, Some(round.question), &person, reply)? {
-        Some(accepted) => Ok(accepted),
-        // Says who was first, and keeps a late answer.
-        None => accept::answer(mailbox, &round.workflow, Some(round.question), answer, &person),
-    }
+    as_shown::answer(mailbox, round, shown, decision.given_by(&person), &person)
 }
 
 fn not_blank(words: String) -> Option<String> {

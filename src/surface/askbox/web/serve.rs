@@ -11,11 +11,14 @@ use crate::config::{self, Listen};
 use crate::error::{Error, Result};
 use crate::surface::args::web_args::Web;
 use crate::surface::askbox::web::changes::Changes;
-use crate::surface::askbox::web::gate::{self, Devices, Hosts};
+use crate::surface::askbox::web::check;
+use crate::surface::askbox::web::elsewhere::Elsewhere;
+use crate::surface::askbox::web::gate::{Devices, Hosts};
 use crate::surface::askbox::web::index::Index;
-use crate::surface::askbox::web::listen::Connections;
+use crate::surface::askbox::web::listen::{Caller, Connections};
 use crate::surface::askbox::web::onlooker::Onlooker;
-use crate::surface::askbox::web::routes::{self, Site};
+use crate::surface::askbox::web::routes;
+use crate::surface::askbox::web::site::Site;
 use crate::surface::program;
 
 /// How many threads read and write the mailbox for pages.
@@ -25,19 +28,24 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Serves the page until SIGINT or SIGTERM.
 pub fn run(args: &Web) -> Result<u8> {
-    let config = config::load()?.config.web;
-    let listen = config.listen(args.listen.as_deref())?;
+    let all = config::load()?.config;
+    let config = all.web.clone();
+    let listen = match args.listen.as_deref() {
+        Some(given) => config.listen(Some(given)).map_err(|e| program::of_flag("--listen", e))?,
+        None => config.listen(None)?,
+    };
     let mailbox = args.common.open()?.for_a_service();
     let devices = Devices::beside_the_configuration(config.session.0)?;
     // A file that cannot be read is an error before anybody is refused because of it.
     let is_first = devices.all()?.is_empty();
     let index = Arc::new(Index::new());
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
+    let elsewhere = Elsewhere::start(&all, changes.clone())?;
     let onlooker = Onlooker::start(mailbox.clone())?;
     // Read before the first page is asked for.
     index.rows(&mailbox)?;
     let hosts = Hosts::new(&config);
-    let site = Arc::new(Site { mailbox, hosts, devices, index, changes, onlooker, session_lasts: config.session.0 });
+    let site = Arc::new(Site { mailbox, hosts, devices, index, elsewhere, changes, onlooker, session_lasts: config.session.0 });
 
     let failed = |e: std::io::Error| Error::failed(format!("cannot start: {e}"), "check the limits on processes and files: ulimit -a");
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -47,8 +55,8 @@ pub fn run(args: &Web) -> Result<u8> {
         let ended = ended_by_signal()?;
         let place = connections.place();
         // The check stands before all routing, whatever is asked for.
-        let checked = middleware::from_fn_with_state(Arc::clone(&site), gate::check);
-        let app = Router::new().fallback_service(routes::router(site)).layer(checked);
+        let checked = middleware::from_fn_with_state(Arc::clone(&site), check::check);
+        let app = Router::new().fallback_service(routes::router(site)).layer(checked).into_make_service_with_connect_info::<Caller>();
         program::say(&format!("the page is at {place}; a device signs in with: askbox web link\n"));
         if is_first && program::prints_to_terminal() {
             program::say("no device is signed in yet\n");

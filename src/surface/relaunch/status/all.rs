@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Mailbox, known_workflows, list};
+use crate::mailbox::Mailbox;
+use crate::mailbox::listing::{known_workflows, list};
 use crate::run::view::status::{self, Status};
 use crate::surface::program;
 use crate::surface::relaunch::status::table;

@@ -8,11 +8,11 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::mailbox::AnswerValue;
 use crate::surface::ask_answer::question_text;
-use crate::surface::askbox::inbox::draft::{Choosable, PartDraft};
 use crate::surface::askbox::inbox::draw::pieces::{
     accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped,
 };
-use crate::surface::askbox::inbox::opened::{Meant, Opened};
+use crate::surface::askbox::inbox::question::draft::{Choosable, PartDraft};
+use crate::surface::askbox::inbox::question::opened::{Meant, Opened};
 use crate::surface::terminal::columns::{padded, width};
 
 /// The most rows for words of the person's own.

@@ -4,10 +4,10 @@ use ratatui::text::{Line, Span};
 
 use crate::mailbox::documents::question::Kind;
 use crate::surface::askbox::inbox::app::{App, Place};
-use crate::surface::askbox::inbox::draft::Choosable;
 use crate::surface::askbox::inbox::draw::pieces::{accent, dimmed};
 use crate::surface::askbox::inbox::line::Purpose;
-use crate::surface::askbox::inbox::opened::Opened;
+use crate::surface::askbox::inbox::question::draft::Choosable;
+use crate::surface::askbox::inbox::question::opened::Opened;
 use crate::surface::terminal::columns::width;
 
 type Key = (&'static str, &'static str);
@@ -44,27 +44,35 @@ fn keys(app: &App<'_>) -> Vec<Key> {
             vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
         }
         Place::List if app.waiting.shown().is_empty() => {
-            vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("u", "take back"), ("/", "filter")]
+            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter")])
         }
         Place::List => {
-            vec![
+            let keys = [
                 ("enter", "open"),
                 ("?", "help"),
+                ("q", "quit"),
                 ("/", "filter"),
                 ("tab", "answered"),
-                ("q", "quit"),
-                ("u", "take back"),
                 ("space", "mark"),
                 ("d", "decline"),
-            ]
+            ];
+            with_undo(app, 2, keys.into())
         }
         Place::Question(opened) => of_question(opened),
-        Place::Gone(gone) if gone.typed.is_some() => {
+        Place::Gone(gone) if gone.kept.is_some() => {
             vec![("enter", "back"), ("w", "keep it in a file"), ("o", "open what is asked now, with it")]
         }
         Place::Gone(_) => vec![("enter", "back")],
-        Place::Outcomes(_) => vec![("enter", "log"), ("tab", "waiting"), ("u", "take back"), ("q", "quit"), ("?", "help")],
+        Place::Outcomes(_) => with_undo(app, 2, vec![("enter", "log"), ("tab", "waiting"), ("q", "quit"), ("?", "help")]),
     }
+}
+
+/// With the key that takes an answer back at this place, while one can be taken back.
+fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
+    if app.can_undo {
+        keys.insert(at, ("u", "take back"));
+    }
+    keys
 }
 
 fn of_question(opened: &Opened) -> Vec<Key> {
@@ -72,7 +80,7 @@ fn of_question(opened: &Opened) -> Vec<Key> {
         return vec![("enter", "that"), ("esc", "write it again")];
     }
     let Some(part) = opened.draft.part() else {
-        return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("b", "ask back"), ("n", "note")];
+        return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];
     };
     let is_batch = opened.draft.parts.len() > 1;
     let send = ("enter", if is_batch { "next" } else { "send" });
@@ -85,15 +93,15 @@ fn of_question(opened: &Opened) -> Vec<Key> {
             keys
         }
         _ if part.part.kind() == Kind::YesNo => {
-            vec![("y/n", "choose"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("N", "note")]
+            vec![("y/n", "choose"), send, ("esc", "later"), ("d", "decline"), ("N", "note"), ("b", "ask back")]
         }
         _ if part.is_multiple() => {
-            vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("n", "note")]
+            vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
         }
-        _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("b", "ask back"), ("n", "note")],
+        _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")],
     };
     if part.takes_words() && part.chosen() != Some(Choosable::Words) {
-        keys.insert(4, ("a-z", "own words"));
+        keys.push(("a-z", "own words"));
     }
     if is_batch {
         keys.insert(3, ("shift-tab", "back"));

@@ -10,9 +10,14 @@ use ratatui::widgets::Paragraph;
 
 use crate::surface::askbox::inbox::app::App;
 use crate::surface::askbox::inbox::draw::clock::Clock;
-use crate::surface::askbox::inbox::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, urgent, wrapped};
-use crate::surface::askbox::inbox::rows::Row;
+use crate::surface::askbox::inbox::draw::pieces::{
+    accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped,
+};
+use crate::surface::askbox::inbox::list::rows::Row;
+use crate::surface::askbox::inbox::sent::given::Given;
+use crate::surface::askbox::machines::told::Stands;
 use crate::surface::terminal::columns::{padded, width};
+use crate::text::one_line;
 
 /// The columns from which on the asker has a column of its own.
 const WITH_ASKER: usize = 70;
@@ -22,21 +27,20 @@ const WITH_PROJECT: usize = 44;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
     let columns = usize::from(area.width);
     let shown = app.waiting.shown();
-    let mut lines = vec![head(app, columns)];
-    let rows = usize::from(area.height).saturating_sub(1);
+    let mut lines = above(app, columns);
+    let rows = usize::from(area.height).saturating_sub(lines.len());
     app.waiting.page.set(isize::try_from(rows).unwrap_or(1).max(1));
     let from = scrolled_to(app.waiting.at(), rows, shown.len());
     let visible = &shown[from.min(shown.len())..shown.len().min(from + rows)];
-    let cells: Vec<_> = visible.iter().map(|row| Cells::of(row, clock)).collect();
-    let ids = visible.iter().map(|row| width(row.workflow.as_str())).max().unwrap_or(0);
-    let widths = Widths::of(&cells, ids, columns);
+    let cells: Vec<_> = visible.iter().map(|row| Cells::of(row, app, clock)).collect();
+    let widths = Widths::of(&cells, columns);
     for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
         let is_chosen = from + n == app.waiting.at();
-        let mark = if app.waiting.is_marked(&row.workflow) { "*" } else { " " };
+        let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
         let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];
         words.extend(widths.line(row, cells));
         let line = fitted(&words, columns);
-        lines.push(match (is_chosen, row.is_event) {
+        lines.push(match (is_chosen, row.is_event || cells.is_dim) {
             (true, _) => line.style(chosen()),
             (_, true) => line.style(dimmed()),
             _ => line,
@@ -46,6 +50,17 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
         lines.extend(nothing(app).into_iter().flat_map(|words| wrapped(words, columns)).map(|line| line.style(dimmed())));
     }
     frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The rows that the whole list takes.
+pub fn wanted(app: &App<'_>, columns: u16) -> u16 {
+    u16::try_from(app.waiting.shown().len() + above(app, columns.into()).len()).unwrap_or(u16::MAX)
+}
+
+/// What stands above the questions.
+fn above(app: &App<'_>, columns: usize) -> Vec<Line<'static>> {
+    let notes = notes(app).into_iter().flat_map(|(note, style)| styled(&one_line(&note), columns, style).into_iter().take(2));
+    std::iter::once(head(app, columns)).chain(notes).collect()
 }
 
 /// What a person is told who sees an empty list.
@@ -66,40 +81,85 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
         1 => "1 question is waiting".to_owned(),
         n => format!("{n} questions are waiting"),
     };
-    let events = if events == 0 { String::new() } else { format!(" ({events} not for you)") };
+    let events = match events {
+        0 => String::new(),
+        1 => " · 1 waits for an event, not for you".to_owned(),
+        n => format!(" · {n} wait for events, not for you"),
+    };
     let filter = app.waiting.filter();
     let filter = if filter.is_empty() { String::new() } else { format!(" · {} with \"{filter}\"", app.waiting.shown().len()) };
     let left = cut(&format!("{waiting}{events}{filter}"), columns);
-    let right = match app.has_watcher {
-        Some(false) if !app.asks_only => "no watcher runs",
-        _ => "",
-    };
-    let gap = columns.saturating_sub(width(&left) + width(right));
+    let no_watcher = app.has_watcher == Some(false) && !app.asks_only;
+    let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
+    let asked = app.elsewhere.being_asked();
+    let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
     let mut line = Line::from(Span::styled(left, bold()));
-    if gap > 1 && !right.is_empty() {
-        line.spans.extend([Span::raw(" ".repeat(gap)), Span::styled(right, urgent())]);
+    let both = match (&asked, &no_watcher) {
+        (Some(asked), Some(no_watcher)) => vec![asked.clone(), Span::raw(" · "), no_watcher.clone()],
+        _ => Vec::new(),
+    };
+    // What there is room for.
+    let rights = [both, no_watcher.into_iter().collect(), asked.into_iter().collect()];
+    for right in rights.into_iter().filter(|right| !right.is_empty()) {
+        let gap = columns.saturating_sub(line.width() + Line::from(right.clone()).width());
+        if gap > 1 {
+            line.spans.push(Span::raw(" ".repeat(gap)));
+            line.spans.extend(right);
+            break;
+        }
     }
     line
 }
 
+/// What is to be known beside the questions: an answer that was not accepted, and machines that are not reached.
+fn notes(app: &App<'_>) -> Vec<(String, Style)> {
+    let (offers, machines) = (app.note_of_offers(), app.elsewhere.note());
+    [(offers, urgent()), (machines, dimmed())].into_iter().filter_map(|(note, style)| Some((note?, style))).collect()
+}
+
 /// The cells of one row.
 struct Cells {
+    id: String,
+    is_there: bool,
+    /// Whether it may be old, or is answered from here already.
+    is_dim: bool,
     age: String,
     project: String,
     by: String,
-    /// What is said about its time, if it is about to be over.
-    time: Option<(String, Style)>,
+    /// What is said before the question: that its time is about to be over, how old it may be, that an answer is on its way.
+    marks: Vec<(String, Style)>,
 }
 
 impl Cells {
-    fn of(row: &Rc<Row>, clock: &Clock) -> Self {
+    fn of(row: &Rc<Row>, app: &App<'_>, clock: &Clock) -> Self {
         let time = match row.expires.filter(|_| !row.is_event) {
             Some(_) if row.is_overdue(clock.now()) => Some(("(overdue) ".to_owned(), bad())),
             Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), urgent())),
             _ => None,
         };
+        let away = row.address.host.as_ref().and_then(|host| app.elsewhere.machine(host)).filter(|machine| machine.is_stale());
+        let old = away.map(|machine| match machine.as_of.map(|at| clock.age(at)) {
+            Some(age) if age == "now" => "(as of just now) ".to_owned(),
+            Some(age) => format!("(as of {age} ago) "),
+            None => "(of unknown age) ".to_owned(),
+        });
+        let given = row.at().and_then(|at| app.offered_for(&at)).and_then(Given::told);
+        let sent = given.filter(|told| told.stands.is_open()).map(|told| match told.stands {
+            Stands::Unconfirmed => "(sent, not confirmed) ".to_owned(),
+            _ => "(sent) ".to_owned(),
+        });
+        let is_dim = old.is_some() || sent.is_some();
+        let said = [sent, old].into_iter().flatten().map(|words| (words, urgent()));
         let age = row.asked.map_or_else(|| "-".into(), |at| clock.age(at));
-        Self { age, project: row.project.clone(), by: row.asked_by.clone(), time }
+        Self {
+            id: row.address.to_string(),
+            is_there: row.address.host.is_some(),
+            is_dim,
+            age,
+            project: row.project.clone(),
+            by: row.asked_by.clone(),
+            marks: time.into_iter().chain(said).collect(),
+        }
     }
 }
 
@@ -111,13 +171,14 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(cells: &[Cells], ids: usize, columns: usize) -> Self {
+    fn of(cells: &[Cells], columns: usize) -> Self {
         let widest = |of: &dyn Fn(&Cells) -> &str, most: usize| cells.iter().map(|row| width(of(row))).max().unwrap_or(0).min(most);
         let is_one = cells.iter().all(|row| row.project == cells[0].project);
         let has_askers = columns >= WITH_ASKER && cells.iter().any(|row| row.by != "-");
         let has_projects = columns >= WITH_PROJECT && (!is_one || columns >= WITH_ASKER);
         Self {
-            id: ids.min((columns / 4).clamp(8, 32)),
+            // The name of a machine takes room of its own.
+            id: widest(&|row| &row.id, (columns / if cells.iter().any(|row| row.is_there) { 3 } else { 4 }).clamp(8, 32)),
             age: widest(&|row| &row.age, 8),
             by: if has_askers { widest(&|row| &row.by, 14) } else { 0 },
             project: if has_projects { widest(&|row| &row.project, 14) } else { 0 },
@@ -127,12 +188,12 @@ impl Widths {
     fn line(&self, row: &Row, cells: &Cells) -> Vec<(String, Style)> {
         let cell = |text: &str, columns: usize| if columns == 0 { String::new() } else { padded(&cut(text, columns), columns) + "  " };
         let mut words = vec![
-            (cell(row.workflow.as_str(), self.id), Style::default()),
+            (cell(&cells.id, self.id), Style::default()),
             (cell(&cells.age, self.age), dimmed()),
             (cell(&cells.project, self.project), dimmed()),
             (cell(&cells.by, self.by), dimmed()),
         ];
-        words.extend(cells.time.clone());
+        words.extend(cells.marks.clone());
         let style = match row {
             Row { is_unreadable: true, .. } => bad(),
             Row { priority: 1.., .. } => urgent().add_modifier(Modifier::BOLD),
@@ -150,7 +211,7 @@ pub fn confirm(rows: &[Rc<Row>], height: usize, columns: usize) -> Vec<Line<'sta
     let mut lines: Vec<_> = rows
         .iter()
         .take(shown)
-        .map(|row| fitted(&[(format!("{}  ", row.workflow), bold()), (row.headline.clone(), Style::default())], columns))
+        .map(|row| fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns))
         .collect();
     if rows.len() > shown {
         lines.push(dim(cut(&format!("and {} more", rows.len() - shown), columns)));

@@ -79,7 +79,7 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     let title = match (&app.confirms, &app.asked) {
         (Some(confirm), _) if confirm.rows.len() == 1 => "Decline this question?".to_owned(),
         (Some(confirm), _) => format!("Decline these {} questions?", confirm.rows.len()),
-        (None, Some((purpose, _))) => purpose.title(),
+        (None, Some((purpose, _))) => purpose.title(!app.elsewhere.is_nobody()),
         (None, None) => return,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));
@@ -101,7 +101,7 @@ fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) {
         let inner = beside(frame, right);
         question::preview(frame, inner, app, clock);
     } else if body.height >= BELOW && app.preview.is_some() {
-        let wanted = u16::try_from(app.waiting.shown().len()).unwrap_or(u16::MAX).saturating_add(1);
+        let wanted = list::wanted(app, body.width);
         let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
         list::draw(frame, above, app, clock);
         let inner = below_line(frame, below);
@@ -156,8 +156,8 @@ u       take the last answer back, until a run has claimed it
 space   in the list: mark; d then declines all marked ones
 /       filter: words, project:NAME, by:NAME, priority:N
 tab     what became of answered questions; enter there: its log
-esc     back; what you typed is kept
-q       leave; ctrl-c as well";
+esc     back to the list; what you typed is kept
+q       in the list: leave; ctrl-c anywhere";
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
     let lines = u16::try_from(HELP.lines().count()).unwrap_or(12) + 2;

@@ -10,7 +10,8 @@ use crate::run::view::status::Standing;
 use crate::surface::askbox::inbox::draw::pieces::{
     accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped,
 };
-use crate::surface::askbox::inbox::outcomes::Outcomes;
+use crate::surface::askbox::inbox::sent::outcomes::{Outcomes, State};
+use crate::surface::askbox::machines::told::Stands;
 use crate::surface::terminal::columns::padded;
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
@@ -23,13 +24,14 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
     }
     let rows = usize::from(above.height).saturating_sub(1);
     let from = scrolled_to(outcomes.at, rows, outcomes.rows.len());
+    let is_there = outcomes.rows.iter().any(|row| row.at.host.is_some());
+    let id = (columns / if is_there { 3 } else { 5 }).clamp(8, 24);
     for (n, row) in outcomes.rows.iter().enumerate().skip(from).take(rows) {
-        let id = (columns / 5).clamp(8, 24);
         let words = [
             ((if n == outcomes.at { "> " } else { "  " }).to_owned(), accent()),
             (padded(row.state.word(), 11) + "  ", style(row.state)),
             (padded(&row.since, 7) + "  ", dimmed()),
-            (padded(&cut(row.round.workflow.as_str(), id), id) + "  ", Style::default()),
+            (padded(&cut(&row.at.address().to_string(), id), id) + "  ", Style::default()),
             (format!("{} → {}", row.question, row.answer), Style::default()),
         ];
         let line = fitted(&words, columns);
@@ -54,11 +56,13 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
     }
 }
 
-fn style(state: Standing) -> Style {
+fn style(state: State) -> Style {
     match state {
-        Standing::Delivered => good(),
-        Standing::Parked => bad(),
-        Standing::Running | Standing::Answered | Standing::Retrying => urgent(),
-        _ => dimmed(),
+        State::Here(Standing::Delivered) | State::There(Stands::Accepted) => good(),
+        State::Here(Standing::Parked) | State::There(Stands::Refused | Stands::NotSent) => bad(),
+        State::Here(Standing::Running | Standing::Answered | Standing::Retrying) | State::There(Stands::Sent | Stands::Unconfirmed) => {
+            urgent()
+        }
+        State::Here(_) => dimmed(),
     }
 }

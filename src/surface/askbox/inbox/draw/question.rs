@@ -6,15 +6,17 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use crate::mailbox::round::Round;
-use crate::mailbox::{Mailbox, Question};
+use crate::mailbox::Mailbox;
 use crate::surface::ask_answer::question_text;
 use crate::surface::askbox::inbox::app::App;
 use crate::surface::askbox::inbox::draw::answer::Below;
 use crate::surface::askbox::inbox::draw::clock::Clock;
 use crate::surface::askbox::inbox::draw::markdown;
 use crate::surface::askbox::inbox::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, styled, urgent, wrapped};
-use crate::surface::askbox::inbox::opened::Opened;
+use crate::surface::askbox::inbox::question::opened::Opened;
+use crate::surface::askbox::inbox::sender::shown::Shown;
+use crate::surface::askbox::inbox::sent::given::Given;
+use crate::surface::askbox::machines;
 use crate::text::{excerpt, one_line};
 
 /// The height from which on there is room for an empty line.
@@ -23,14 +25,13 @@ const ROOMY: u16 = 20;
 /// The open question.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, clock: &Clock) {
     let columns = usize::from(area.width);
-    let question = &opened.round.document.typed;
-    let mut head = head(question, columns, clock);
+    let mut head = head(app, &opened.shown, columns, clock);
     let (asked, mut body) = asked(opened, columns, usize::from(area.height) / 4);
     head.extend(asked);
     if area.height >= ROOMY && body.is_empty() {
         body.push(Line::default());
     }
-    body.extend(opened.text(columns, |columns| about(app.sender.mailbox, &opened.round, columns)));
+    body.extend(opened.text(columns, |columns| about(app.sender.mailbox, &opened.shown, columns)));
     while body.last().is_some_and(|line| line.width() == 0) {
         body.pop();
     }
@@ -74,10 +75,10 @@ fn scroll(frame: &mut Frame<'_>, area: Rect, line: Rect, body: Vec<Line<'static>
 pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
     let Some(preview) = &app.preview else { return };
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
-    let mut lines = match &preview.round {
-        Ok(round) => {
-            let question = &round.document.typed;
-            let mut lines = head(question, columns, clock);
+    let mut lines = match &preview.shown {
+        Ok(shown) => {
+            let question = shown.question();
+            let mut lines = head(app, shown, columns, clock);
             if let Some(lead_in) = question.lead_in() {
                 lines.extend(wrapped(lead_in, columns));
             }
@@ -93,7 +94,7 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
                 }
             }
             lines.push(Line::default());
-            lines.extend(about(app.sender.mailbox, round, columns));
+            lines.extend(about(app.sender.mailbox, shown, columns));
             lines
         }
         Err(e) => styled(e, columns, bad()),
@@ -105,9 +106,10 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Who asks, in which project, since when, and until when.
-fn head(question: &Question, columns: usize, clock: &Clock) -> Vec<Line<'static>> {
-    let mut words = vec![(question.workflow_id.to_string(), bold())];
+/// Who asks, on which machine, in which project, since when, and until when; and what is known of an answer to another machine.
+fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line<'static>> {
+    let question = shown.question();
+    let mut words = vec![(shown.address().to_string(), bold())];
     let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), dimmed()), (text, style)]);
     if question.approval.is_some() {
         say("asks for a permission".into(), urgent());
@@ -136,12 +138,16 @@ fn head(question: &Question, columns: usize, clock: &Clock) -> Vec<Line<'static>
         };
         lines.extend(styled(&words, columns, style));
     }
+    let away = shown.host.as_ref().and_then(|host| app.elsewhere.machine(host)).and_then(machines::while_away);
+    lines.extend(away.into_iter().flat_map(|why| styled(&one_line(&why), columns, urgent())));
+    let given = app.offered_for(&shown.at()).filter(|given| given.is_open()).and_then(Given::news);
+    lines.extend(given.into_iter().flat_map(|news| styled(&one_line(&news), columns, urgent())));
     lines
 }
 
 /// What is asked: the lines that stay at the top, and those that scroll because they are too many.
 fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
-    let question = &opened.round.document.typed;
+    let question = opened.shown.question();
     let (mut stays, mut scrolls) = (Vec::new(), Vec::new());
     let parts = question.parts();
     let at = opened.draft.at;
@@ -171,14 +177,16 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
 }
 
 /// Where the question comes from, and its context.
-fn about(mailbox: &Mailbox, round: &Round, columns: usize) -> Vec<Line<'static>> {
+fn about(mailbox: &Mailbox, shown: &Shown, columns: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for line in question_text::origin(mailbox, round) {
+    // What the paths of another machine lead to is not here.
+    let mailbox = shown.host.is_none().then_some(mailbox);
+    for line in question_text::origin(mailbox, &shown.round) {
         let mut rows = styled(&one_line(&line), columns.saturating_sub(2), dimmed()).into_iter();
         lines.extend(rows.next());
         lines.extend(rows.map(|line| indented(line, 2)));
     }
-    if let Some(context) = &round.document.typed.context {
+    if let Some(context) = &shown.question().context {
         lines.push(Line::default());
         lines.extend(markdown::lines(context, columns));
     }

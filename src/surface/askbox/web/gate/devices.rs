@@ -96,6 +96,25 @@ impl Devices {
         Ok(Self { path: config.with_file_name("web-devices.json"), idle })
     }
 
+    /// The folder in which the file lies, made where it is missing: a change of who is signed in is seen there.
+    pub fn folder(&self) -> Result<&Path> {
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        disk::create_folder(folder)?;
+        Ok(folder)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether this is the path of the file.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path == path
+    }
+
     /// A new link; the name that its device will have, if that is said beforehand.
     pub fn new_link(&self, device: Option<String>) -> Result<Secret> {
         let secret = Secret::generate();
@@ -194,7 +213,7 @@ impl Devices {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Book) -> Result<T>) -> Result<T> {
-        disk::create_folder(self.path.parent().unwrap_or(Path::new("/")))?;
+        self.folder()?;
         let _lock = Lock::acquire(&self.path.with_extension("lock"))?;
         let mut book = self.read()?;
         let done = change(&mut book)?;

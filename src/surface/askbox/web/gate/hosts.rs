@@ -52,19 +52,19 @@ impl Hosts {
         fetch_site.is_none_or(|site| site == "same-origin") && origin.is_none_or(|origin| self.is_our_origin(host, origin))
     }
 
-    /// An origin is the page's if its name and its port are. Under a listed name it may be another one of the list: a server in front may
-    /// ask for the page under the name of this computer.
+    /// An origin is the page's if its scheme, its name and its port are. Under a listed name it may be another one of the list: a server in
+    /// front may ask for the page under the name of this computer.
     fn is_our_origin(&self, host: &Host, origin: &str) -> bool {
         let Some((scheme, authority)) = origin.split_once("://") else { return false };
         let authority = authority.to_ascii_lowercase();
         let usual = match scheme {
-            "https" => ":443",
+            "https" if self.tls_in_front => ":443",
             "http" => ":80",
             _ => return false,
         };
         let plain = |authority: &str| authority.strip_suffix(usual).unwrap_or(authority).to_owned();
         if self.lists(&authority) {
-            return !self.tls_in_front || scheme == "https";
+            return (scheme == "https") == self.tls_in_front;
         }
         is_loopback(&authority) && plain(&authority) == plain(&host.authority)
     }
@@ -145,6 +145,21 @@ mod tests {
             (Some("http://evil.example"), Some("same-origin")),
         ] {
             assert!(!ours(here, origin, site), "{origin:?} {site:?}");
+        }
+    }
+
+    #[test]
+    fn another_scheme_is_another_origin() {
+        let plain = hosts(&["box.example"], false);
+        let ours = |host: &str, origin| plain.is_ours(&plain.known(host).unwrap(), Some(origin), Some("same-origin"));
+        assert!(ours("127.0.0.1:8347", "http://127.0.0.1:8347") && ours("box.example", "http://box.example"));
+        for (host, origin) in [
+            ("127.0.0.1:8347", "https://127.0.0.1:8347"),
+            ("localhost", "https://localhost"),
+            ("box.example", "https://box.example"),
+            ("box.example", "ws://box.example"),
+        ] {
+            assert!(!ours(host, origin), "{origin}");
         }
     }
 }

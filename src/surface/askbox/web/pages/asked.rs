@@ -10,15 +10,20 @@ use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::ask_answer::question_text::{self, Earlier};
 use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
-use crate::surface::askbox::web::pages::{frame, markdown};
-use crate::surface::askbox::web::send;
+use crate::surface::askbox::web::pages::markdown;
+use crate::surface::person::as_shown;
 use crate::text;
 use crate::time;
 
 /// A question.
 #[derive(Debug)]
 pub struct Asked {
+    /// The workflow; on another machine `HOST:WORKFLOW`.
     pub workflow: String,
+    /// The machine, if it is another one.
+    pub host: Option<String>,
+    /// That this machine is not reached, and what that means.
+    pub away: Option<String>,
     pub question_id: String,
     /// The hash of all of this that a person goes by.
     pub shown: Uuid,
@@ -94,8 +99,8 @@ pub struct AskedOption {
 }
 
 impl Asked {
-    /// The question of a round, with what was filled in.
-    pub fn of(mailbox: &Mailbox, round: &Round, filled: &Filled) -> Result<Self> {
+    /// The question of a round, with what was filled in. Of another machine there is no mailbox here.
+    pub fn of(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled) -> Result<Self> {
         let question = &round.document.typed;
         // A call is shown with everything that cannot be seen in it.
         let show = |words: &str| if question.approval.is_some() { text::visible(words) } else { text::printable(words) };
@@ -109,15 +114,17 @@ impl Asked {
             }
         });
         let taken_back = question.taken_back.as_ref().map(|back| {
-            format!("{}; taken back by {} {}", text::excerpt(&back.answer, 200), text::excerpt(&back.by, 60), frame::ago(Some(back.at)))
+            format!("{}; taken back by {} {}", text::excerpt(&back.answer, 200), text::excerpt(&back.by, 60), time::ago(Some(back.at)))
         });
         let project = question.project();
         let blank = FilledPart::default();
         let parts = question.parts();
         Ok(Self {
             workflow: question.workflow_id.to_string(),
+            host: None,
+            away: None,
             question_id: round.id.question.to_string(),
-            shown: send::hash_of_shown(question)?,
+            shown: as_shown::hash(question)?,
             title: show(&title),
             rest: show(&rest),
             is_batch: question.is_batch(),
@@ -125,13 +132,20 @@ impl Asked {
             asked_by: text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 60),
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
-            ago: frame::ago(question.asked_at()),
+            ago: time::ago(question.asked_at()),
             priority: question.priority.unwrap_or(0),
             is_overdue: question_text::is_overdue(question, time::now()),
             expiry,
             event: until,
-            within: question.parent.as_ref().map(|parent| question_text::within(mailbox, round, parent)),
-            earlier: question_text::earlier(mailbox, question).into_iter().map(printable).collect(),
+            within: question.parent.as_ref().map(|parent| match mailbox {
+                Some(mailbox) => question_text::within(mailbox, round, parent),
+                None => format!("says it was asked within {parent}"),
+            }),
+            earlier: mailbox
+                .map_or_else(Vec::new, |mailbox| question_text::earlier(mailbox, question))
+                .into_iter()
+                .map(printable)
+                .collect(),
             context: question.context.as_deref().map(markdown::to_html),
             taken_back,
             parts: parts
@@ -170,7 +184,7 @@ fn printable(earlier: Earlier) -> Earlier {
 impl AskedPart {
     fn of(n: usize, part: &Part, question: &Question, filled: &FilledPart) -> Self {
         let kind = part.kind();
-        let option = |(place, choice): (usize, &crate::mailbox::documents::options::Choice)| AskedOption {
+        let option = |(place, choice): (usize, &crate::mailbox::documents::fields::options::Choice)| AskedOption {
             place,
             key: text::visible(&choice.key),
             description: text::printable(&choice.description),

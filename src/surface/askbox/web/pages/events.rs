@@ -2,11 +2,9 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -14,18 +12,17 @@ use futures_core::Stream;
 use tokio::sync::mpsc::Receiver;
 
 use crate::surface::askbox::web::changes::Change;
-use crate::surface::askbox::web::gate::SignedIn;
-use crate::surface::askbox::web::pages::problem;
-use crate::surface::askbox::web::routes::Site;
+use crate::surface::askbox::web::reply;
+use crate::surface::askbox::web::site::Visit;
 
 /// How often a page hears that the connection lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// `/events`
-pub async fn stream(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>) -> Response {
-    match site.changes.page(signed_in.cookie) {
+pub async fn stream(visit: Visit) -> Response {
+    match visit.site.changes.page(visit.signed_in.cookie) {
         Some(told) => Sse::new(Told(told)).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)).into_response(),
-        None => problem::plain(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open"),
+        None => reply::plain(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open"),
     }
 }
 

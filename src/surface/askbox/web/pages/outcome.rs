@@ -1,15 +1,14 @@
 //! What became of a question: accepted, launched, delivered, and the result.
 
 use crate::error::Result;
-use crate::mailbox::documents::match_option;
+use crate::mailbox::documents::checks::match_option;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
 use crate::run::attempt::record;
 use crate::run::view::status::{self, Standing, Status};
 use crate::surface::ask_answer::question_text;
-use crate::surface::askbox::web::pages::frame;
 use crate::text;
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// The longest result that is shown, in bytes.
 const RESULT: usize = 16 << 10;
@@ -118,7 +117,7 @@ fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_ans
     if !is_answered {
         return Vec::new();
     }
-    let step = |name, at: Option<Time>, state| Step { name, ago: frame::ago(at), state };
+    let step = |name, at: Option<Time>, state| Step { name, ago: time::ago(at), state };
     let (second, third) = match status.state {
         Standing::Delivered | Standing::Awaiting => ("done", ("delivered", "done")),
         Standing::Running | Standing::Retrying | Standing::Throttled | Standing::Orphaned => ("done", ("delivered", "now")),

@@ -1,35 +1,27 @@
 //! One question, and its answer.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, Path, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
-use uuid::Uuid;
+use serde::Deserialize;
 
+use crate::address::{Address, HostName};
 use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::id::RoundId;
 use crate::mailbox::round::Round;
 use crate::mailbox::transitions::undo;
 use crate::mailbox::{Folder, Mailbox, read_question, round};
 use crate::surface::askbox::web::form::{Done, Filled};
-use crate::surface::askbox::web::gate::{Posted, SignedIn};
+use crate::surface::askbox::web::gate::Posted;
 use crate::surface::askbox::web::pages::asked::Asked;
-use crate::surface::askbox::web::pages::frame::{self, Frame};
+use crate::surface::askbox::web::pages::frame::Frame;
 use crate::surface::askbox::web::pages::outcome::Outcome;
-use crate::surface::askbox::web::routes::Site;
+use crate::surface::askbox::web::pages::{ask, elsewhere};
+use crate::surface::askbox::web::reply;
 use crate::surface::askbox::web::send::{self, CHANNEL, Decision};
+use crate::surface::askbox::web::site::Visit;
 use crate::surface::{ask_answer::answering, program};
-
-#[derive(Template)]
-#[template(path = "question.html")]
-struct QuestionPage {
-    frame: Frame,
-    asked: Asked,
-    /// What is missing, or wrong.
-    problem: Option<String>,
-}
 
 #[derive(Template)]
 #[template(path = "outcome.html")]
@@ -44,6 +36,7 @@ struct OutcomePage {
 #[template(path = "lost.html")]
 struct LostPage {
     frame: Frame,
+    heading: &'static str,
     why: String,
     /// What counts instead.
     outcome: Option<Outcome>,
@@ -54,34 +47,53 @@ struct LostPage {
 }
 
 /// `/q/WORKFLOW`: its newest question.
-pub async fn newest(State(site): State<Arc<Site>>, Path(workflow): Path<String>) -> Response {
-    site.page(move |site| {
-        let workflow: WorkflowId = workflow.parse()?;
-        let found = answering::question(&site.mailbox, &workflow)?;
-        Ok(frame::go_to(&format!("/q/{workflow}/{}", found.id.question)))
-    })
-    .await
+pub async fn newest(visit: Visit, Path(address): Path<String>) -> Response {
+    let make = move |visit: &Visit| {
+        let Address { host, workflow } = address.parse()?;
+        if let Some(host) = host {
+            return elsewhere::newest(visit, &host, &workflow);
+        }
+        let found = answering::question(&visit.site.mailbox, &workflow)?;
+        Ok(reply::go_to(&format!("/q/{workflow}/{}", found.id.question)))
+    };
+    visit.page(make).await
 }
 
 /// `GET /q/WORKFLOW/QUESTION`
-pub async fn show(
-    State(site): State<Arc<Site>>,
-    Extension(signed_in): Extension<SignedIn>,
-    Path((workflow, question)): Path<(String, String)>,
-) -> Response {
-    site.page(move |site| {
-        let id = round_id(&workflow, &question)?;
-        let found = find(&site.mailbox, &id)?;
-        match found.folder {
-            Folder::Pending => page(site, &signed_in, &found, &Filled::default(), None),
-            _ => outcome(site, &signed_in, &found),
+pub async fn show(visit: Visit, Path(id): Path<Names>, Query(wanted): Query<Wanted>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return elsewhere::show(visit, &host, &id, wanted.again.is_some());
         }
-    })
-    .await
+        let found = find(&visit.site.mailbox, &id)?;
+        match found.folder {
+            Folder::Pending => page(visit, &found, &Filled::default(), None),
+            _ => outcome(visit, &found),
+        }
+    };
+    visit.page(make).await
 }
 
-fn round_id(workflow: &str, question: &str) -> Result<RoundId> {
-    Ok(RoundId { workflow: workflow.parse::<WorkflowId>()?, question: question.parse::<QuestionId>()? })
+/// The round in an address: `WORKFLOW/QUESTION`, or `HOST:WORKFLOW/QUESTION` for one of another machine.
+#[derive(Debug, Deserialize)]
+pub struct Names {
+    workflow: String,
+    question: String,
+}
+
+impl Names {
+    fn round(&self) -> Result<(Option<HostName>, RoundId)> {
+        let Address { host, workflow } = self.workflow.parse()?;
+        Ok((host, RoundId { workflow, question: self.question.parse()? }))
+    }
+}
+
+/// What is wanted of a question's page.
+#[derive(Debug, Default, Deserialize)]
+pub struct Wanted {
+    /// Another answer is to be given, though one was offered.
+    again: Option<String>,
 }
 
 /// The round, wherever it lies.
@@ -95,92 +107,85 @@ fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
     found.ok_or_else(|| Error::not_found(format!("{} has no question {}", id.workflow, id.question), "it may have been removed: askbox gc"))
 }
 
-fn page(site: &Site, signed_in: &SignedIn, found: &Round, filled: &Filled, problem: Option<String>) -> Result<Response> {
-    let asked = Asked::of(&site.mailbox, found, filled)?;
-    let status = if problem.is_some() || asked.is_open() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    Ok(frame::reply(status, &QuestionPage { frame: Frame::of(site, signed_in, ""), asked, problem }))
+fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) -> Result<Response> {
+    ask::form(visit, Asked::of(Some(&visit.site.mailbox), found, filled)?, problem)
 }
 
-fn outcome(site: &Site, signed_in: &SignedIn, found: &Round) -> Result<Response> {
-    let rows = site.index.rows(&site.mailbox)?;
-    let next = rows.iter().find(|row| !row.is_event && row.question.is_some());
-    let next = next.and_then(|row| Some((format!("/q/{}/{}", row.workflow, row.question?), row.title.clone())));
-    let page = OutcomePage { frame: Frame::of(site, signed_in, ""), outcome: Outcome::of(&site.mailbox, found)?, next };
-    Ok(frame::reply(StatusCode::OK, &page))
+fn outcome(visit: &Visit, found: &Round) -> Result<Response> {
+    let next = ask::next(visit, None)?;
+    let page = OutcomePage { frame: Frame::of(visit, ""), outcome: Outcome::of(&visit.site.mailbox, found)?, next };
+    Ok(reply::html(StatusCode::OK, &page))
 }
 
 /// `POST /q/WORKFLOW/QUESTION`
-pub async fn decide(
-    State(site): State<Arc<Site>>,
-    Extension(signed_in): Extension<SignedIn>,
-    Extension(posted): Extension<Posted>,
-    Path((workflow, question)): Path<(String, String)>,
-) -> Response {
-    site.page(move |site| {
-        let id = round_id(&workflow, &question)?;
-        let found = find(&site.mailbox, &id)?;
+pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id): Path<Names>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return elsewhere::decide(visit, &host, &id, &posted);
+        }
+        let found = find(&visit.site.mailbox, &id)?;
         let mut filled = Filled::read(&found.document.typed, &posted);
-        let shown = posted.get("shown").and_then(|shown| Uuid::parse_str(shown).ok());
-        let Some(shown) = shown else { return Err(Error::usage("the form does not say which question was shown", "load the page again")) };
+        let shown = ask::shown(&posted)?;
         let decision = match filled.decide(&found.document.typed, posted.get("act").unwrap_or_default()) {
             Done::Decided(decision) => decision,
-            Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(site, &signed_in, &id, &filled, None, None),
-            Done::LeftOpen(problem) => return page(site, &signed_in, &found, &filled, problem.map(str::to_owned)),
+            Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
+            Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
         };
-        let sent = send::send(&site.mailbox, &id, shown, decision.clone(), &signed_in.device);
+        let sent = send::send(&visit.site.mailbox, &id, shown, decision.clone(), &visit.signed_in.device);
         // Whatever came of it, the inbox is to show it at once.
-        site.index.outdate_one(&id.workflow);
+        visit.site.index.outdate_one(&id.workflow);
         match sent {
-            Ok(_) => Ok(frame::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
+            Ok(_) => Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
             // The answer does not fit the question: the question stays open.
             Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) if found.folder == Folder::Pending => {
-                page(site, &signed_in, &found, &filled, Some(program::message(&e)))
+                page(visit, &found, &filled, Some(program::message(&e)))
             }
-            Err(e) => lost(site, &signed_in, &id, &filled, Some(&decision), Some(&e)),
+            Err(e) => lost(visit, &id, &filled, Some(&decision), Some(&e)),
         }
-    })
-    .await
+    };
+    visit.page(make).await
 }
 
 /// Somebody else was first, or the question is another one by now. If it was this very answer that was first, as when a browser sends a form
 /// twice, then that is what came of it.
-fn lost(
-    site: &Site,
-    signed_in: &SignedIn,
-    id: &RoundId,
-    filled: &Filled,
-    decision: Option<&Decision>,
-    error: Option<&Error>,
-) -> Result<Response> {
-    let found = find(&site.mailbox, id);
+fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision>, error: Option<&Error>) -> Result<Response> {
+    let found = find(&visit.site.mailbox, id);
     if let (Ok(found), Some(decision)) = (&found, decision)
-        && is_this(found, signed_in, decision)
+        && is_this(found, visit, decision)
     {
-        return Ok(frame::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question)));
+        return Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question)));
     }
     // Nothing was decided: the system, or another process that holds the lock.
     if let (Ok(found), Some(error)) = (&found, error)
         && found.folder == Folder::Pending
         && !matches!(error, Error::Conflict { .. })
     {
-        return page(site, signed_in, found, filled, Some(format!("Not sent: {}", program::message(error))));
+        return page(visit, found, filled, Some(format!("Not sent: {}", program::message(error))));
     }
     let chosen = found.as_ref().map(|found| filled.chosen(&found.document.typed)).unwrap_or_default();
-    let over = found.ok().filter(|found| found.folder != Folder::Pending);
+    let is_open = found.as_ref().is_ok_and(|found| found.folder == Folder::Pending);
+    let over = found.ok().filter(|_| !is_open);
+    let heading = match &over {
+        _ if is_open => "The question has changed",
+        Some(found) if found.document.typed.answer.is_some() => "Your answer was not the first",
+        _ => "The question is over",
+    };
     let page = LostPage {
-        frame: Frame::of(site, signed_in, ""),
+        frame: Frame::of(visit, ""),
+        heading,
         why: error.map_or_else(|| "The question is over".into(), program::message),
-        outcome: over.map(|found| Outcome::of(&site.mailbox, &found)).transpose()?,
+        outcome: over.map(|found| Outcome::of(&visit.site.mailbox, &found)).transpose()?,
         chosen,
         written: filled.written(),
         workflow: id.workflow.to_string(),
     };
-    Ok(frame::reply(StatusCode::CONFLICT, &page))
+    Ok(reply::html(StatusCode::CONFLICT, &page))
 }
 
 /// Whether the answer that counts is this decision of this device.
-fn is_this(found: &Round, signed_in: &SignedIn, decision: &Decision) -> bool {
-    let Some(answer) = found.document.typed.answer.as_ref().filter(|a| a.by == signed_in.device && a.channel == CHANNEL) else {
+fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
+    let Some(answer) = found.document.typed.answer.as_ref().filter(|a| a.by == visit.signed_in.device && a.channel == CHANNEL) else {
         return false;
     };
     match decision {
@@ -191,16 +196,15 @@ fn is_this(found: &Round, signed_in: &SignedIn, decision: &Decision) -> bool {
 }
 
 /// `POST /q/WORKFLOW/QUESTION/undo`
-pub async fn undo(
-    State(site): State<Arc<Site>>,
-    Extension(signed_in): Extension<SignedIn>,
-    Path((workflow, question)): Path<(String, String)>,
-) -> Response {
-    site.page(move |site| {
-        let id = round_id(&workflow, &question)?;
-        undo::undo(&site.mailbox, &id.workflow, Some(id.question), &signed_in.device)?;
-        site.index.outdate_one(&id.workflow);
-        Ok(frame::go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
-    })
-    .await
+pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return Err(Error::usage(format!("an answer is taken back on the machine that has the question: {host}"), "do it there"));
+        }
+        undo::undo(&visit.site.mailbox, &id.workflow, Some(id.question), &visit.signed_in.device)?;
+        visit.site.index.outdate_one(&id.workflow);
+        Ok(reply::go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
+    };
+    visit.page(make).await
 }

@@ -1,24 +1,24 @@
 //! What a run does: its status, and its last events.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Extension, Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::agent::events::{Event, EventKind};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Folder, Mailbox, round};
 use crate::run::view::status::{self, Standing, Status};
 use crate::run::view::tail::{Next, RoundEvents};
-use crate::surface::askbox::web::gate::SignedIn;
-use crate::surface::askbox::web::pages::frame::{self, Frame};
-use crate::surface::askbox::web::routes::Site;
+use crate::surface::askbox::web::pages::frame::Frame;
+use crate::surface::askbox::web::pages::outcome::Outcome;
+use crate::surface::askbox::web::reply;
+use crate::surface::askbox::web::site::Visit;
 use crate::surface::relaunch::event_words::{self, Clock};
-use crate::text;
+use crate::{text, time};
 
 /// How many events are shown, the last ones.
 const SHOWN: usize = 150;
@@ -32,6 +32,8 @@ struct RunPage {
     workflow: String,
     status: Status,
     state: &'static str,
+    /// The answer that the run works with.
+    outcome: Option<Outcome>,
     title: String,
     ago: String,
     now: Option<String>,
@@ -54,20 +56,26 @@ struct Told {
 }
 
 /// `/run/WORKFLOW`
-pub async fn show(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>, Path(workflow): Path<String>) -> Response {
-    site.page(move |site| {
+pub async fn show(visit: Visit, Path(workflow): Path<String>) -> Response {
+    let make = move |visit: &Visit| {
+        let site = &visit.site;
         let workflow: WorkflowId = workflow.parse()?;
         let status = status::of(&site.mailbox, &workflow)?;
-        let round = status.question_id.filter(|_| status.attempt.is_some());
-        let round = round.map(|question| RoundId { workflow: workflow.clone(), question });
+        let round = status.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
+        let answered =
+            round.as_ref().and_then(|round| round::of_workflow(&site.mailbox, &workflow).into_iter().find(|found| found.id == *round));
+        let answered = answered.filter(|found| found.folder != Folder::Pending);
+        let outcome = answered.map(|found| Outcome::of(&site.mailbox, &found)).transpose()?;
+        let round = round.filter(|_| status.attempt.is_some());
         let (events, is_cut) = round.map_or_else(|| Ok((Vec::new(), false)), |round| last_events(&site.mailbox, round))?;
         let shown = |text: &Option<String>| text.as_deref().map(text::printable).filter(|text| !text.is_empty());
         let page = RunPage {
-            frame: Frame::of(site, &signed_in, "tree"),
+            frame: Frame::of(visit, "tree"),
             workflow: workflow.to_string(),
             state: status.state.word(),
+            outcome,
             title: text::excerpt(&status.question, 300),
-            ago: frame::ago(status.since),
+            ago: time::ago(status.since),
             now: status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
             why: shown(&status.why),
             todo: shown(&status.todo),
@@ -79,9 +87,9 @@ pub async fn show(State(site): State<Arc<Site>>, Extension(signed_in): Extension
             events,
             is_cut,
         };
-        Ok(frame::reply(StatusCode::OK, &page))
-    })
-    .await
+        Ok(reply::html(StatusCode::OK, &page))
+    };
+    visit.page(make).await
 }
 
 /// The last events of a round, of all its attempts, and whether there were more.

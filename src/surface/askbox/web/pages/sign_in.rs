@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Extension, Path, State};
-use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 use crate::error::Error;
-use crate::surface::askbox::web::gate::{Host, Posted, Secret, SignedIn, set_cookie};
-use crate::surface::askbox::web::pages::{files, frame, problem};
-use crate::surface::askbox::web::routes::Site;
+use crate::surface::askbox::web::gate::{Host, Posted, Secret, set_cookie};
+use crate::surface::askbox::web::reply::{self, files, problem};
+use crate::surface::askbox::web::site::{Site, Visit};
 use crate::surface::program;
 
 #[derive(Template)]
@@ -25,21 +24,6 @@ struct SignIn {
     version: &'static str,
 }
 
-#[derive(Template)]
-#[template(path = "missing.html")]
-struct Missing {
-    /// The page that was asked for, if the browser came from another site: then it has not sent its cookie.
-    again: Option<String>,
-    version: &'static str,
-}
-
-/// The page for a browser that is not signed in.
-pub fn missing(parts: &Parts) -> Response {
-    let comes_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site");
-    let again = comes_from_elsewhere.then(|| parts.uri.path().to_owned());
-    frame::reply(StatusCode::UNAUTHORIZED, &Missing { again, version: files::version() })
-}
-
 /// `GET /in/LINK`: a button, and nothing else. What shows a preview of a link in a message opens it, too.
 pub async fn show(State(site): State<Arc<Site>>, Path(link): Path<String>) -> Response {
     site.page(move |site| {
@@ -51,7 +35,7 @@ pub async fn show(State(site): State<Arc<Site>>, Path(link): Path<String>) -> Re
 
 fn button(device: Option<String>, problem: Option<String>) -> Response {
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    frame::reply(status, &SignIn { device, problem, user: program::user(), version: files::version() })
+    reply::html(status, &SignIn { device, problem, user: program::user(), version: files::version() })
 }
 
 fn used_up() -> Response {
@@ -73,7 +57,7 @@ pub async fn sign_in(
         let name = device.clone().unwrap_or_else(|| posted.get("device").unwrap_or_default().to_owned());
         match site.devices.sign_in(&link, &name) {
             Ok(Some(cookie)) => {
-                let mut response = frame::go_to("/");
+                let mut response = reply::go_to("/");
                 if let Ok(cookie) = set_cookie(&host, Some(&cookie), lasts).parse() {
                     response.headers_mut().insert(header::SET_COOKIE, cookie);
                 }
@@ -88,20 +72,16 @@ pub async fn sign_in(
 }
 
 /// `POST /out`
-pub async fn sign_out(
-    State(site): State<Arc<Site>>,
-    Extension(host): Extension<Host>,
-    Extension(signed_in): Extension<SignedIn>,
-) -> Response {
-    site.page(move |site| {
-        site.devices.sign_out_cookie(&signed_in.cookie)?;
+pub async fn sign_out(visit: Visit, Extension(host): Extension<Host>) -> Response {
+    let make = move |visit: &Visit| {
+        visit.site.devices.sign_out_cookie(&visit.signed_in.cookie)?;
         let mut response = problem::page(StatusCode::OK, "Signed out", "To sign in again, make a link: askbox web link");
-        if let Ok(cookie) = set_cookie(&host, None, site.session_lasts).parse() {
+        if let Ok(cookie) = set_cookie(&host, None, visit.site.session_lasts).parse() {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
         }
         // Drafts that the browser kept go as well.
         response.headers_mut().insert("clear-site-data", header::HeaderValue::from_static("\"storage\""));
-        Ok(response.into_response())
-    })
-    .await
+        Ok(response)
+    };
+    visit.page(make).await
 }

@@ -1,9 +1,7 @@
 //! Workflows below those that started them.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::{Extension, Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -11,11 +9,11 @@ use crate::chain::forest::{self, Node, Which};
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::run::view::status::Standing;
-use crate::surface::askbox::web::gate::SignedIn;
-use crate::surface::askbox::web::pages::frame::{self, Frame};
-use crate::surface::askbox::web::routes::Site;
+use crate::surface::askbox::web::pages::frame::Frame;
+use crate::surface::askbox::web::reply;
+use crate::surface::askbox::web::site::Visit;
 use crate::surface::relaunch::status::queue_state;
-use crate::text;
+use crate::{text, time};
 
 /// The most workflows that are shown.
 const SHOWN: usize = 500;
@@ -45,21 +43,22 @@ struct Branch {
 }
 
 /// `/tree`
-pub async fn show(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>) -> Response {
-    site.page(move |site| page(site, &signed_in, None)).await
+pub async fn show(visit: Visit) -> Response {
+    visit.page(|visit| page(visit, None)).await
 }
 
 /// `/tree/WORKFLOW`
-pub async fn show_one(State(site): State<Arc<Site>>, Extension(signed_in): Extension<SignedIn>, Path(workflow): Path<String>) -> Response {
-    site.page(move |site| {
+pub async fn show_one(visit: Visit, Path(workflow): Path<String>) -> Response {
+    let make = move |visit: &Visit| {
         let workflow: WorkflowId = workflow.parse()?;
-        forest::check_known(&site.mailbox, &workflow)?;
-        page(site, &signed_in, Some(workflow))
-    })
-    .await
+        forest::check_known(&visit.site.mailbox, &workflow)?;
+        page(visit, Some(workflow))
+    };
+    visit.page(make).await
 }
 
-fn page(site: &Site, signed_in: &SignedIn, of: Option<WorkflowId>) -> Result<Response> {
+fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {
+    let site = &visit.site;
     let mut branches = Vec::new();
     let looked = forest::look(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), |mut nodes| {
         if branches.len() > SHOWN {
@@ -77,7 +76,7 @@ fn page(site: &Site, signed_in: &SignedIn, of: Option<WorkflowId>) -> Result<Res
     let is_cut = branches.len() > SHOWN;
     branches.truncate(SHOWN);
     let of = of.map(|workflow| workflow.to_string());
-    Ok(frame::reply(StatusCode::OK, &TreePage { frame: Frame::of(site, signed_in, "tree"), branches, is_cut, of }))
+    Ok(reply::html(StatusCode::OK, &TreePage { frame: Frame::of(visit, "tree"), branches, is_cut, of }))
 }
 
 const ENOUGH: &str = "enough";
@@ -96,7 +95,7 @@ fn branch(node: &Node) -> Branch {
         workflow: status.workflow_id.to_string(),
         level: node.depth.min(LEVELS),
         state: node.outcome.map_or_else(|| status.state.word(), |end| end.word()),
-        ago: frame::ago(status.since),
+        ago: time::ago(status.since),
         cost: (node.tree_cost_usd > 0.0).then(|| format!("${:.4}", node.tree_cost_usd)),
         said,
         question: status.question_id.filter(|_| asks).map(|id| id.to_string()),

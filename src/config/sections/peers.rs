@@ -1,0 +1,92 @@
+//! `[peers.NAME]`: other machines whose questions are seen and answered from here.
+
+use std::collections::BTreeMap;
+
+use crate::address::HostName;
+use crate::config::section::section;
+use crate::error::{Error, Result};
+use crate::text;
+
+section! {
+    /// `[peers.NAME]`: another machine with a mailbox, which is reached by ssh. NAME stands before its questions: `NAME:WORKFLOW`.
+    "peers.*" PeerConfig {
+        /// The machine as ssh knows it: a host, `USER@HOST`, or a name of your ssh configuration. A key or an agent must let you in without a
+        /// question. `""`: the machine is not asked. Example: `"build.example.org"`.
+        ssh: String = String::new(),
+        /// A PostgreSQL database into which several machines bring their questions by `askbox sync`, for a role of a person. `""`: none. Each
+        /// machine has the name of its role. Example: `"postgresql://ann@db.example.org/askbox"`.
+        postgres: String = String::new(),
+        /// Further arguments for ssh, before the machine's name. Example: `["-p", "2222"]`.
+        ssh_options: Vec<String> = Vec::new(),
+        /// The mailbox there. `""`: the one that ask-answer uses there without `--mailbox`.
+        mailbox: String = String::new(),
+        /// The program ask-answer there, if ssh does not find it: a path from `/` or `~/` on. Example: `"~/.local/bin/ask-answer"`.
+        program: String = "ask-answer".into(),
+    }
+}
+
+/// Refuses names that no question could be addressed by, and words that ssh or the shell there would read as something else.
+pub(in crate::config) fn check(peers: &BTreeMap<String, PeerConfig>) -> Result<()> {
+    for (name, peer) in peers {
+        let key = |key: &str| format!("peers.{name}.{key}");
+        name.parse::<HostName>().map_err(|e| match e {
+            Error::Invalid { fix, .. } => Error::invalid(format!("peers.{name}"), "is no name of a machine", fix),
+            other => other,
+        })?;
+        if peer.ssh.starts_with('-') || peer.ssh.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(Error::invalid(key("ssh"), "is no host", "write HOST or USER@HOST; options belong into ssh_options"));
+        }
+        if let Some(bare) = no_option(&peer.ssh_options) {
+            let problem = format!("`{}` is no option of ssh, which would take it for the machine", text::excerpt(bare, 60));
+            return Err(Error::invalid(key("ssh_options"), problem, "write options and their values, such as [\"-p\", \"2222\"]"));
+        }
+        if !peer.ssh.is_empty() && !peer.postgres.is_empty() {
+            let keep = "keep one of ssh and postgres; write another [peers.NAME] for the other";
+            return Err(Error::invalid(format!("peers.{name}"), "says two ways to be reached", keep));
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+        let path = peer.program.strip_prefix("~/").unwrap_or(&peer.program);
+        if path.is_empty() || path.starts_with('-') || !path.chars().all(is_plain) {
+            let fix = "write a path from / or ~/ on, of letters, digits and / . _ - +";
+            return Err(Error::invalid(key("program"), "is no plain path of a program", fix));
+        }
+        if !peer.mailbox.is_empty() && (!peer.mailbox.starts_with('/') || peer.mailbox.chars().any(char::is_control)) {
+            return Err(Error::invalid(key("mailbox"), "is not an absolute path", "write the path from / on"));
+        }
+    }
+    Ok(())
+}
+
+/// The first word that is neither an option of ssh nor the value of one.
+fn no_option(words: &[String]) -> Option<&str> {
+    const WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty() && !letters.starts_with('-')) else {
+            return Some(word);
+        };
+        // The value is the rest of the word, or the next one.
+        let takes_next = letters.find(|letter| WITH_VALUE.contains(letter)).is_some_and(|at| at + 1 == letters.len());
+        if takes_next && words.next().is_none() {
+            return Some(word);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_word_among_the_options_of_ssh_is_found_and_the_value_of_an_option_is_none() {
+        let of = |words: &[&str]| no_option(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).map(str::to_owned);
+        for good in [&["-p", "2222"] as &[&str], &["-p2222", "-4"], &["-o", "ProxyCommand=x y", "-vF", "none"], &[]] {
+            assert_eq!(of(good), None, "{good:?}");
+        }
+        let bad = [(&["otherhost"] as &[&str], "otherhost"), (&["-4", "otherhost"], "otherhost"), (&["-p", "1", "x"], "x")];
+        for (bad, word) in bad.into_iter().chain([(&["--"] as &[&str], "--"), (&["-p"], "-p")]) {
+            assert_eq!(of(bad).as_deref(), Some(word), "{bad:?}");
+        }
+    }
+}

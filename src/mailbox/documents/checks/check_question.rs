@@ -1,0 +1,153 @@
+//! What a question must say before it is posted. Errors name the field and say how to correct it.
+
+use crate::error::{Error, Result};
+use crate::mailbox::documents::checks::check_answer::{self, Given};
+use crate::mailbox::documents::checks::check_approval;
+use crate::mailbox::documents::fields::tool_call::ToolCall;
+use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
+
+/// The most questions of one batch.
+pub const MAX_PARTS: usize = 64;
+/// The most options of one question.
+pub const MAX_OPTIONS: usize = 256;
+
+/// The longest name of an MCP server that asks, in bytes.
+const LONGEST_SERVER: usize = 256;
+
+/// Checks a question.
+pub fn check(question: &Question) -> Result<()> {
+    if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
+        return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
+    }
+    if question.questions.len() > MAX_PARTS {
+        return Err(Error::invalid(
+            "questions",
+            format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()),
+            "post them in several batches",
+        ));
+    }
+    let mut keys = Vec::new();
+    for (n, part) in question.parts().iter().enumerate() {
+        let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
+        if part.question.trim().is_empty() {
+            return Err(Error::invalid(at("question"), "is empty", "write the question's text"));
+        }
+        if part.options.0.len() > MAX_OPTIONS {
+            return Err(Error::invalid(
+                at("options"),
+                format!("holds {} options, the limit is {MAX_OPTIONS}", part.options.0.len()),
+                "offer fewer, or ask for text",
+            ));
+        }
+        if part.options.0.iter().any(|c| c.key.trim().is_empty()) {
+            return Err(Error::invalid(at("options"), "has an option without a key", "give every option a key: -o KEY=DESCRIPTION"));
+        }
+        let needs_options = matches!(part.kind, Some(Kind::Choice | Kind::MultiChoice)) || part.multi_select;
+        if needs_options && part.options.is_empty() {
+            return Err(Error::invalid(at("options"), "are missing for a choice", "add options (-o KEY=DESCRIPTION), or use --type text"));
+        }
+        part.range.iter().try_for_each(|range| range.check(&at("range")))?;
+        if question.is_batch() {
+            let key = part.key(n);
+            if keys.contains(&key) {
+                let problem = format!("`{}` is there twice", crate::text::excerpt(&key, 40));
+                return Err(Error::invalid(at("id"), problem, "give every question of the batch an id of its own"));
+            }
+            keys.push(key);
+        }
+    }
+    if let Some(path) = question.checkpoint.as_deref().filter(|p| !p.is_absolute()) {
+        return Err(Error::invalid(
+            "checkpoint",
+            format!("`{}` is not an absolute path", crate::text::excerpt(&path.display().to_string(), 80)),
+            "write the path from / on",
+        ));
+    }
+    if question.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
+        return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
+    }
+    question.tool_call.iter().try_for_each(ToolCall::check)?;
+    check_approval::check(question)?;
+    if let Some(default) = &question.default {
+        check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
+    } else if question.on_expiry == Some(OnExpiry::Default) {
+        return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
+    }
+    if question.expires_at.is_none() && matches!(question.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
+        return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
+    }
+    if let Some(until) = &question.until {
+        until.check()?;
+        if let Some(field) = only_for_a_person(question) {
+            return Err(Error::invalid(
+                "until",
+                format!("stands beside `{field}`, but the answer is an event"),
+                "leave one of them out; a person who ends the wait answers in their own words",
+            ));
+        }
+    }
+    if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
+        return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
+    }
+    Ok(())
+}
+
+/// A field of this document that only a question for a person has: no wait for an event, no task and no news of children.
+#[must_use]
+pub fn only_for_a_person(question: &Question) -> Option<&'static str> {
+    let fields = [
+        ("options", !question.options.is_empty()),
+        ("questions", question.is_batch()),
+        ("type", !matches!(question.kind, None | Some(Kind::Text))),
+        ("free_text", question.free_text.is_some()),
+        ("range", question.range.is_some()),
+        ("approval", question.approval.is_some()),
+        ("tool_call", question.tool_call.is_some()),
+        ("elicited_by", question.elicited_by.is_some()),
+        ("to_session", question.to_session),
+    ];
+    fields.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field)
+}
+
+fn rename_field(error: Error, name: &str) -> Error {
+    match error {
+        Error::Invalid { file, problem, fix, .. } => Error::Invalid { file, field: name.into(), problem, fix },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(json: &str) -> Question {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_wait_for_an_event_asks_for_nothing_else() {
+        let with = |more: &str| check(&asked(&format!(r#"{{"workflow_id":"w","question":"?","until":{{"file":"/tmp/x"}}{more}}}"#)));
+        assert!(with("").is_ok() && with(r#","type":"text","default":"no""#).is_ok());
+        for more in [
+            r#","options":["a"]"#,
+            r#","type":"number""#,
+            r#","questions":[{"question":"?"}]"#,
+            r#","free_text":true"#,
+            r#","range":{"min":1}"#,
+            r#","tool_call":{"name":"AskUserQuestion","id":"toolu_1"}"#,
+            r#","elicited_by":"server""#,
+            r#","to_session":true"#,
+        ] {
+            assert!(with(more).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn silence_decides_only_where_the_asker_said_so() {
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"default","expires_at":"2026-01-01T00:00:00Z"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"cancel"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","type":"choice"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":" "}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","checkpoint":"a/b"}"#)).is_err());
+    }
+}

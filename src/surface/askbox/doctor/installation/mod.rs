@@ -1,0 +1,19 @@
+//! What lies outside of the mailbox.
+//!
+//! | file | checks |
+//! |---|---|
+//! | `setup` | programs, configuration, folders |
+//! | `agent_version` | the version of `claude` |
+//! | `page` | the devices that may answer by the page |
+//! | `targets` | where people are told, and when that last worked |
+//! | `peers` | other machines whose questions are seen from here |
+//! | `sync` | the process that brings the questions into a database |
+
+pub(super) mod agent_version;
+#[cfg(feature = "web")]
+pub(super) mod page;
+pub(super) mod peers;
+pub(super) mod setup;
+#[cfg(feature = "sync")]
+pub(super) mod sync;
+pub(super) mod targets;

@@ -1,0 +1,136 @@
+//! Other machines: whether each is reached, of which version it is, and how old what is known of it is.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::config::PeerConfig;
+use crate::peers::known::{HostView, Reach};
+use crate::peers::{Peers, Problem};
+use crate::surface::askbox::doctor::checkup::{Checkup, word};
+use crate::text;
+use crate::time::{self, Time};
+
+/// How long all of them together are waited for.
+const WAITS: Duration = Duration::from_secs(15);
+
+/// One peer of the configuration.
+#[derive(Debug, Serialize)]
+pub(in crate::surface::askbox::doctor) struct Known {
+    peer: String,
+    /// `ssh` or `postgres`.
+    by: &'static str,
+    reached: bool,
+    /// The version of askbox there, or of the database's schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    machines: Vec<Machine>,
+    #[serde(skip)]
+    problem: Option<Problem>,
+    #[serde(skip)]
+    look: String,
+}
+
+/// One machine, and how old what is known of it is.
+#[derive(Debug, Serialize)]
+struct Machine {
+    machine: String,
+    version: Option<String>,
+    /// Whether it is there now. A machine may be asleep though its database is reached.
+    reached: bool,
+    as_of: Option<Time>,
+    questions: usize,
+}
+
+/// What is known of every peer. Each is tried now.
+pub(in crate::surface::askbox::doctor) fn known(checkup: &Checkup) -> Vec<Known> {
+    let config = &checkup.config;
+    let named = || config.peers.iter().filter(|(_, peer)| !peer.ssh.is_empty() || !peer.postgres.is_empty());
+    if named().next().is_none() {
+        return Vec::new();
+    }
+    let peers = match Peers::of_configuration(config, || {}) {
+        Ok(peers) => peers,
+        Err(e) => {
+            let failed = |(name, peer): (&String, &PeerConfig)| Known::new(name, peer, Some(Problem::passing(e.to_string(), e.hint())));
+            return named().map(failed).collect();
+        }
+    };
+    peers.settle_all(WAITS);
+    let (views, ways) = (peers.view(), peers.ways());
+    let of = |(name, peer): (&String, &PeerConfig)| {
+        let led_to: Vec<_> = views.iter().filter(|view| view.peer == *name).collect();
+        let way = ways.iter().find(|view| view.name == *name).map(|view| &view.way);
+        let reach = way.map(|way| &way.reach).or_else(|| led_to.first().map(|view| &view.reach));
+        let problem = match reach {
+            Some(Reach::Reachable) => None,
+            Some(Reach::Unreachable { problem, .. }) => Some(problem.clone()),
+            _ => Some(Problem::passing(format!("{name} has not answered within {}", time::human(WAITS)), "")),
+        };
+        let version = match way {
+            Some(way) => way.version.clone(),
+            None => led_to.first().and_then(|view| view.version.as_ref()).map(|version| format!("askbox {}", text::one_line(version))),
+        };
+        Known { version, machines: led_to.into_iter().map(Machine::of).collect(), ..Known::new(name, peer, problem) }
+    };
+    named().map(of).collect()
+}
+
+impl Machine {
+    fn of(view: &HostView) -> Self {
+        Self {
+            machine: view.host.to_string(),
+            version: view.version.as_deref().map(text::one_line),
+            reached: !view.is_stale(),
+            as_of: view.as_of,
+            questions: view.questions.len() + view.left_out,
+        }
+    }
+
+    fn words(&self) -> String {
+        let count = if self.questions == 1 { "1 question".to_owned() } else { format!("{} questions", self.questions) };
+        match self.as_of {
+            _ if self.reached => count,
+            Some(at) => format!("{count} as of {} ago", time::human(time::since(at))),
+            None => "nothing is known".into(),
+        }
+    }
+}
+
+impl Known {
+    fn new(name: &str, peer: &PeerConfig, problem: Option<Problem>) -> Self {
+        let (by, look) = if peer.ssh.is_empty() {
+            ("postgres", format!("ask-answer list --host {name}"))
+        } else {
+            let options = peer.ssh_options.iter().map(|option| text::shell_quote(option) + " ").collect::<String>();
+            ("ssh", format!("ssh {options}-o BatchMode=yes {} true", word(peer.ssh.as_ref())))
+        };
+        Self { peer: name.into(), by, reached: problem.is_none(), version: None, machines: Vec::new(), problem, look }
+    }
+
+    /// One line for people.
+    pub(in crate::surface::askbox::doctor) fn words(&self) -> String {
+        let reached = match &self.version {
+            Some(version) if self.reached => format!("reached, {version}"),
+            _ if self.reached => "reached".into(),
+            _ => "not reached".into(),
+        };
+        let machines: Vec<_> = if self.by == "ssh" {
+            self.machines.iter().map(Machine::words).collect()
+        } else {
+            self.machines.iter().map(|machine| format!("{}: {}", machine.machine, machine.words())).collect()
+        };
+        let machines = if machines.is_empty() { "no machine is known".into() } else { machines.join(", ") };
+        format!("Peer {} ({}): {reached}; {machines}.\n", self.peer, self.by)
+    }
+}
+
+/// Reports the peers that are not reached. A machine that is asleep behind a database is none of the problems: offers wait for it.
+pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, known: &[Known]) {
+    for peer in known {
+        if let Some(problem) = &peer.problem {
+            let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
+            checkup.report("unreachable", format!("peer {}", peer.peer), format!("{}{hint}", problem.said), peer.look.clone());
+        }
+    }
+}

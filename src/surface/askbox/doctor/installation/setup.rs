@@ -1,0 +1,170 @@
+//! What lies outside the mailbox: the programs, the configuration, the folders that it names.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+
+use crate::agent::claude;
+use crate::config;
+use crate::error::Error;
+use crate::mailbox::trust::SecretKey;
+use crate::run::process::programs;
+use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
+use crate::surface::askbox::doctor::installation::targets;
+
+const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
+
+pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, unreadable: Option<&Error>) {
+    match unreadable {
+        Some(error) => unreadable_configuration(checkup, error),
+        None => {
+            runners(checkup);
+            folders(checkup);
+            targets::look(checkup);
+            signing(checkup);
+        }
+    }
+    who_may_write(checkup);
+    programs(checkup);
+}
+
+/// Reports the configuration, which cannot be read: no agent is launched then.
+pub(in crate::surface::askbox::doctor) fn unreadable_configuration(checkup: &mut Checkup, error: &Error) {
+    let Some(path) = config::location() else { return };
+    let (shown, said) = (path.display().to_string(), problem(error));
+    let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
+    let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
+    checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
+}
+
+fn who_may_write(checkup: &mut Checkup) {
+    let Some(path) = config::location() else { return };
+    let shown = path.display().to_string();
+    // The configuration says what is executed.
+    if let Ok(meta) = path.metadata() {
+        let mode = meta.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 {
+            let said = format!("other users may write it (mode {mode:04o}) and so choose what is executed");
+            checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
+        }
+        let me = rustix::process::geteuid().as_raw();
+        if meta.uid() != me && meta.uid() != 0 {
+            checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(&path)));
+        }
+    }
+}
+
+fn runners(checkup: &mut Checkup) {
+    let place = config::location().unwrap_or_default();
+    match checkup.config.runner(None) {
+        Ok((name, runner)) => {
+            let mode = runner.permission_mode.as_str();
+            let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
+            if is_claude && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
+                let known = claude::PERMISSION_MODES.join(", ");
+                let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
+                checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
+            }
+            if let Err(error) = programs::find(Path::new(&runner.program)) {
+                let mend = match programs::not_executable(Path::new(&runner.program)) {
+                    Some(file) => format!("chmod +x {}", word(&file)),
+                    None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
+                    None => edit(&place),
+                };
+                checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
+            }
+        }
+        Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
+    }
+}
+
+/// Whether answers can be signed here so that they count.
+fn signing(checkup: &mut Checkup) {
+    let answers = checkup.config.answers.clone();
+    let place = config::location().unwrap_or_default();
+    if !answers.sign_key.as_os_str().is_empty() {
+        match SecretKey::read(&answers.sign_key) {
+            Err(error) => {
+                let mend = match answers.sign_key.exists() {
+                    true => format!("chmod 600 {}", word(&answers.sign_key)),
+                    false => format!("askbox keygen {}", word(&answers.sign_key)),
+                };
+                checkup.report("sign_key", "answers.sign_key", format!("answers cannot be signed: {}", problem(&error)), mend);
+            }
+            Ok(key) if !answers.trusted_keys.is_empty() && !answers.trusted_keys.iter().any(|trusted| trusted.is_of(&key)) => {
+                let said = "its public half is not in answers.trusted_keys, so that what it signs does not count";
+                checkup.report("sign_key", "answers.sign_key", said, format!("askbox keygen --public {}", word(&answers.sign_key)));
+            }
+            Ok(_) => {}
+        }
+    }
+    if let Some(program) = answers.sign_command.first()
+        && let Err(error) = programs::find(Path::new(program))
+    {
+        checkup.report("sign_command", "answers.sign_command", format!("answers cannot be signed: {}", problem(&error)), edit(&place));
+    }
+}
+
+fn folders(checkup: &mut Checkup) {
+    let relaunch = &checkup.config.relaunch;
+    let named = relaunch
+        .cwd_roots
+        .iter()
+        .map(|p| ("relaunch.cwd_roots", p))
+        .chain(relaunch.config_dirs.iter().map(|p| ("relaunch.config_dirs", p)));
+    let metrics = checkup.config.metrics.file.parent().filter(|f| f.is_absolute()).map(|f| ("metrics.file", f.to_path_buf()));
+    let missing = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone()));
+    let missing: Vec<_> = missing.chain(metrics.filter(|(_, folder)| !folder.is_dir())).collect();
+    for (key, path) in missing {
+        checkup.report("no_folder", key, format!("the folder {} does not exist", path.display()), format!("mkdir -p {}", word(&path)));
+    }
+    metrics_file(checkup);
+}
+
+/// The metrics are written beside their file and then renamed.
+fn metrics_file(checkup: &mut Checkup) {
+    let file = checkup.config.metrics.file.clone();
+    let Some(folder) = file.parent().filter(|folder| folder.is_dir()) else { return };
+    let place = edit(&config::location().unwrap_or_default());
+    if file.is_dir() {
+        return checkup.report("no_metrics", "metrics.file", format!("{} is a folder; name a file in it", file.display()), place);
+    }
+    let Err(why) = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) else { return };
+    let mine = folder.metadata().is_ok_and(|about| about.uid() == rustix::process::geteuid().as_raw());
+    let mend = if mine && why == Errno::ACCESS { format!("chmod u+wx {}", word(folder)) } else { place };
+    let said = format!("the folder {} cannot be written: {}", folder.display(), std::io::Error::from(why));
+    checkup.report("no_metrics", "metrics.file", said, mend);
+}
+
+/// A relaunched agent finds the small programs beside `relaunch`, all others on PATH.
+fn programs(checkup: &mut Checkup) {
+    let own = std::env::current_exe().ok().and_then(|p| p.parent().map(Path::to_path_buf)).unwrap_or_default();
+    for name in PROGRAMS {
+        if programs::find(&own.join(name)).is_err() && programs::find(Path::new(name)).is_err() {
+            let said = format!("is neither in {} nor on PATH; the five programs are installed together", own.display());
+            checkup.report("no_program", name, said, how_to_install(&own));
+        }
+    }
+}
+
+/// This processor, as npm names it.
+fn npm_processor() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// The command that installs the programs anew in the way in which this one was installed, as far as its folder tells.
+fn how_to_install(own: &Path) -> String {
+    let part = |name: &str| own.components().any(|part| part.as_os_str() == name);
+    match () {
+        () if part("node_modules") => format!("npm install -g npm-askbox-*.tgz npm-linux-{}-*.tgz", npm_processor()),
+        () if part("Cellar") => "brew reinstall askbox".to_owned(),
+        () if part(".cargo") => "cargo install --locked --path .".to_owned(),
+        () => format!("tar -xzf askbox-*.tar.gz && cp askbox-*/bin/* {}", word(own)),
+    }
+}

@@ -1,0 +1,103 @@
+//! The process that brings this machine's questions into a database: whether it runs, how far it is behind, what it refused.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem};
+use crate::sync::host::epoch::EpochFile;
+use crate::sync::host::service::HEARTBEAT;
+use crate::sync::host::state::{self, State};
+use crate::text;
+use crate::time::{self, CLOCK_SKEW};
+
+/// The age of the last contact from which a running process counts as behind: it notes each heartbeat.
+const BEHIND: Duration = HEARTBEAT.saturating_mul(4);
+/// How many refused offers people are shown.
+const SHOWN: usize = 3;
+
+/// What is known of it.
+#[derive(Debug, Serialize)]
+pub(in crate::surface::askbox::doctor) struct Known {
+    running: bool,
+    /// The name of this host in the database.
+    host: String,
+    epoch: i64,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// What is known, if this mailbox was ever a host or is configured to be one.
+pub(in crate::surface::askbox::doctor) fn known(checkup: &Checkup) -> Option<Known> {
+    let mailbox = checkup.mailbox.as_ref()?;
+    let (epoch, state) = (EpochFile::read(mailbox).unwrap_or_default(), State::read(mailbox));
+    if checkup.config.sync.database.is_empty() && state.is_none() && epoch.tokens.is_empty() {
+        return None;
+    }
+    Some(Known { running: state::is_running(mailbox), host: epoch.host, epoch: epoch.epoch, state: state.unwrap_or_default() })
+}
+
+impl Known {
+    /// Some lines for people.
+    pub(in crate::surface::askbox::doctor) fn words(&self) -> String {
+        let reached = self.state.reached_at.map_or("never reached".into(), |at| format!("reached {} ago", time::human(time::since(at))));
+        let runs = if self.running { "runs" } else { "does not run" };
+        let host = if self.host.is_empty() { String::new() } else { format!(" as the host {}", text::excerpt(&self.host, 64)) };
+        let mut out = format!("askbox sync {runs}{host}: database {reached}, {} offers accepted.\n", self.state.accepted);
+        for refused in self.state.refused.iter().rev().take(SHOWN) {
+            let what = serde_json::to_value(refused.decided).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
+            let workflow = refused.workflow_id.as_ref().map_or("an offer".into(), ToString::to_string);
+            let (ago, by) = (time::human(time::since(refused.at)), text::excerpt(&refused.sent_by, 64));
+            out.push_str(&format!("  {workflow}: an answer of {by} was not accepted ({what}), {ago} ago\n"));
+        }
+        out
+    }
+}
+
+/// Reports what is wrong with it.
+pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
+    let run = checkup.command("askbox sync run");
+    let epoch = match EpochFile::read(&mailbox) {
+        Ok(epoch) => epoch,
+        Err(e) => {
+            let file = state::folder(&mailbox).join("epoch.json");
+            return checkup.report("unreadable", checkup.shown(&file), problem(&e), edit(&file));
+        }
+    };
+    let Some(known) = known(checkup) else { return };
+    let subject = if known.host.is_empty() { "sync".to_owned() } else { format!("host {}", known.host) };
+    if let Some(at) = epoch.fenced_at {
+        let ago = time::human(time::since(at));
+        let said = format!(
+            "another mailbox is this host since {ago} ago: this one is its copy, was restored, or is new; nobody elsewhere sees it"
+        );
+        return checkup.report("fenced", subject, said, format!("{run} --take-over"));
+    }
+    if !known.running {
+        // Nobody wants it to run: it was a host once.
+        if checkup.config.sync.database.is_empty() {
+            return;
+        }
+        return checkup.report(
+            "no_sync",
+            subject,
+            "askbox sync does not run, so people elsewhere neither see nor answer what is asked here",
+            run,
+        );
+    }
+    if let Some(failing) = &known.state.failing {
+        let said = format!("fails since {} ago: {}", time::human(time::since(failing.since)), failing.problem);
+        checkup.report("sync_failing", &subject, said, run);
+    } else if known.state.reached_at.is_none_or(|at| time::since(at) > BEHIND) {
+        let ago = known.state.reached_at.map_or("never".into(), |at| format!("{} ago", time::human(time::since(at))));
+        let said = format!("runs, and reached the database last {ago}: its link or the server hangs");
+        checkup.report("sync_behind", &subject, said, run);
+    }
+    let skew = Duration::from_millis(known.state.clock_ms.unsigned_abs());
+    if skew > CLOCK_SKEW {
+        let way = if known.state.clock_ms > 0 { "ahead of" } else { "behind" };
+        let said = format!("the clock here is {} {way} the database's: times that people elsewhere see are off by it", time::human(skew));
+        checkup.report("clock", subject, said, "timedatectl set-ntp true");
+    }
+}

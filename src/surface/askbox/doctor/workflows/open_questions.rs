@@ -1,0 +1,150 @@
+//! Pending and answered questions: stale, overdue, half done or unreadable.
+
+use std::path::Path;
+
+use crate::disk::{self, Lock};
+use crate::error::Error;
+use crate::id::WorkflowId;
+use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
+use crate::mailbox::due::timers;
+use crate::mailbox::listing::list;
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
+use crate::run::attempt::record;
+use crate::run::claim;
+use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
+use crate::surface::askbox::doctor::workflows::held;
+use crate::{text, time};
+
+/// Checks a file of `pending/`.
+pub(in crate::surface::askbox::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Pending, id);
+    let question = match read_question::pending(mailbox, id) {
+        Ok(document) => document.typed,
+        Err(error) => return not_pending(checkup, mailbox, &path, &error),
+    };
+    // Every program that reads the workflow completes what is half done; this command does nothing else.
+    let complete = checkup.launching(&format!("relaunch -- {id}"));
+    let known = question.round();
+    if question.closed.is_some() {
+        return checkup.report("half_done", id.as_str(), "its question is marked as ended but is still in pending/", complete);
+    }
+    if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
+        return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
+    }
+    if let (Ok(round), Ok(answer)) =
+        (round::of_pending(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
+        && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
+    {
+        return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
+    }
+    let is_undecided = round::of_pending(mailbox, &question).is_ok_and(|round| timers::is_undecided(mailbox, &question, &round));
+    waiting(checkup, id, &question, &path, is_undecided);
+    if let Some(path) = &question.checkpoint
+        && let Some(error) = checkpoint_problem(mailbox, path, id)
+        && !disk::exists(mailbox.document(Folder::Checkpoints, id))
+    {
+        let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
+        checkup.report("checkpoint", id.as_str(), format!("the relaunched agent will not find its state: {error}"), mend);
+    }
+}
+
+fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path, is_undecided: bool) {
+    let title = text::excerpt(&question.title(), 60);
+    let answer = checkup.command(&format!("ask-answer show {id}"));
+    // The file is not looked for: its filesystem may not answer.
+    if let Some(until) = question.until.as_ref().filter(|_| !checkup.watcher) {
+        let words = until.words();
+        let about = if question.title() == words { String::new() } else { format!(": {title}") };
+        let said = format!("{words}, but no watcher is running to see it{about}");
+        return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
+    }
+    if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
+        let since = time::human(time::since(at));
+        match question.on_expiry() {
+            OnExpiry::Keep => {
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago without an answer: {title}"), answer);
+            }
+            OnExpiry::Default if is_undecided => {
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago; {}: {title}", timers::UNDECIDED), answer);
+            }
+            // A watcher applies the expiry at once.
+            _ if checkup.watcher && time::since(at) < AT_ONCE => {}
+            _ => {
+                let mend = checkup.command("relaunch watch");
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago, and no watcher applied it: {title}"), mend);
+            }
+        }
+        return;
+    }
+    // A question that was written by hand may have no timestamp; its file has one.
+    let asked = question.asked_at().map_or_else(|| age(path), time::since);
+    if asked >= checkup.stale {
+        let no_watcher = if checkup.watcher { "" } else { "; no watcher is running" };
+        let said = format!("asked {} ago, and nobody answered{no_watcher}: {title}", time::human(asked));
+        checkup.report("stale", id.as_str(), said, answer);
+    }
+}
+
+/// Reports a file that is not a valid question; perhaps only its name is wrong.
+fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Error) {
+    let own = disk::read(path, MAX_QUESTION).and_then(|bytes| QuestionDocument::parse(&bytes)).map(|d| d.typed.workflow_id);
+    match own {
+        Ok(own) if mailbox.document(Folder::Pending, &own) != *path => {
+            let target = mailbox.document(Folder::Pending, &own);
+            checkup.report("misnamed", checkup.shown(path), problem(error), format!("mv -n {} {}", word(path), word(&target)));
+        }
+        _ => checkup.report_unreadable(path, error),
+    }
+}
+
+/// Checks a file of `answered/`.
+pub(in crate::surface::askbox::doctor) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Answered, id);
+    let question = match read_question::answered(mailbox, id) {
+        Ok(document) => document.typed,
+        Err(error) => return checkup.report_unreadable(&path, &error),
+    };
+    let Ok(round) = round::round_of(mailbox, &question) else { return };
+    let by_hand = checkup.launching(&format!("relaunch -- {id}"));
+    if question.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
+        return checkup.report("half_done", id.as_str(), "its answered question belongs to a round that has moved on", by_hand);
+    }
+    if question.taken_back.is_some() && question.answer.is_none() {
+        let mend = checkup.command(&format!("ask-answer undo {id}"));
+        return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
+    }
+    if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {
+        // `ask-post --wait` is about to take it over.
+        return;
+    }
+    let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
+    if since < AT_ONCE {
+        return;
+    }
+    let ago = time::human(since);
+    if question.to_session {
+        if since >= PATIENCE {
+            let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
+            let said = format!(
+                "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
+            );
+            checkup.report("unclaimed", id.as_str(), said, by_hand);
+        }
+        return;
+    }
+    if !checkup.watcher {
+        let mend = checkup.command("relaunch watch");
+        return checkup.report(
+            "unclaimed",
+            id.as_str(),
+            format!("answered {ago} ago, but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})"),
+            mend,
+        );
+    }
+    let live = list::round_names(mailbox, Folder::Running).filter(|r| Lock::is_held(&record::lock_path(mailbox, r)).unwrap_or(false));
+    let queued =
+        live.count() >= checkup.config.relaunch.max_concurrent || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *id);
+    if since >= PATIENCE && !queued && !held::is_paused(checkup, mailbox) {
+        checkup.report("stuck", id.as_str(), format!("answered {ago} ago, but the watcher has not launched its agent"), by_hand);
+    }
+}

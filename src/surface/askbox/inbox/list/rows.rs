@@ -1,0 +1,89 @@
+//! One question of the list.
+
+use std::cmp::Reverse;
+
+use crate::address::Address;
+use crate::id::{QuestionId, RoundId};
+use crate::surface::ask_answer::filter::{self, Looked};
+use crate::surface::ask_answer::question_text;
+use crate::surface::askbox::inbox::sender::shown::RoundAt;
+use crate::surface::askbox::inbox::sender::{Seen, Sender};
+use crate::text;
+use crate::time::Time;
+
+/// One question that waits. Its words are cut: ten thousand of them may wait.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub address: Address,
+    /// The round; `None` for a question made by hand, and for a file that cannot be read.
+    pub question: Option<QuestionId>,
+    pub asked: Option<Time>,
+    /// When its time is over.
+    pub expires: Option<Time>,
+    pub asked_by: String,
+    pub project: String,
+    pub headline: String,
+    pub priority: i32,
+    /// Whether it waits for an event, not for a person.
+    pub is_event: bool,
+    pub is_approval: bool,
+    pub is_unreadable: bool,
+}
+
+/// The place of a row in the list: the urgent first, then the oldest; last those that wait for no person.
+pub type Order = (bool, Reverse<i32>, Option<Time>, Address);
+
+impl Row {
+    /// Reads the question of an address; `None` if none waits.
+    pub fn read(sender: Sender<'_>, address: &Address) -> Option<Self> {
+        sender.look(address, |seen| match seen {
+            Ok(Seen { id, question }) => Self {
+                address: address.clone(),
+                question: id,
+                asked: question.asked_at(),
+                expires: question.expires_at,
+                asked_by: text::excerpt(question.asked_by.as_deref().unwrap_or("-"), 40),
+                project: question.project(),
+                headline: question_text::marked_title(question).split_whitespace().collect::<Vec<_>>().join(" "),
+                priority: question.priority.unwrap_or(0),
+                is_event: question.until.is_some(),
+                is_approval: question.approval.is_some(),
+                is_unreadable: false,
+            },
+            Err(why) => Self {
+                address: address.clone(),
+                question: None,
+                asked: None,
+                expires: None,
+                asked_by: "-".into(),
+                project: "-".into(),
+                headline: format!("unreadable: {why}"),
+                priority: 0,
+                is_event: false,
+                is_approval: false,
+                is_unreadable: true,
+            },
+        })
+    }
+
+    /// The round, if its id is known.
+    pub fn at(&self) -> Option<RoundAt> {
+        let round = RoundId { workflow: self.address.workflow.clone(), question: self.question? };
+        Some(RoundAt { host: self.address.host.clone(), round })
+    }
+
+    pub fn order(&self) -> Order {
+        (self.is_event, Reverse(self.priority), self.asked, self.address.clone())
+    }
+
+    /// Whether its time is over, and a person is late.
+    pub fn is_overdue(&self, now: Time) -> bool {
+        !self.is_event && self.expires.is_some_and(|at| at <= now)
+    }
+
+    /// Whether it has all the words of a filter.
+    pub fn fits(&self, filter: &str) -> bool {
+        let Self { asked_by, project, headline, priority, .. } = self;
+        filter::fits(Looked { id: &self.address.to_string(), asked_by, project, headline, priority: *priority }, filter)
+    }
+}

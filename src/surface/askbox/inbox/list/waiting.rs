@@ -1,0 +1,364 @@
+//! The questions that wait: which there are, which of them the filter lets through, which is chosen, which are marked.
+//!
+//! At first only their names are listed. The documents are read piece by piece, so that ten thousand of them hold up neither the first
+//! picture nor a key. Later only what has changed is read.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::address::Address;
+use crate::error::Result;
+use crate::mailbox::Folder;
+use crate::mailbox::listing::list;
+use crate::surface::askbox::inbox::list::rows::{Order, Row};
+use crate::surface::askbox::inbox::sender::Sender;
+
+/// How many questions are read between two looks at the clock.
+const AT_ONCE: usize = 16;
+
+/// What stays chosen when the list changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Holds {
+    /// The first row: nobody has moved, and the list is still being read.
+    #[default]
+    First,
+    /// The last row: a person went there while the list was being read.
+    Last,
+    /// The chosen row.
+    Row,
+}
+
+/// The list as it is known.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    rows: BTreeMap<Order, Rc<Row>>,
+    orders: HashMap<Address, Order>,
+    /// The questions that are to be read, or read again.
+    unread: BTreeSet<Address>,
+    /// How many of them were never read.
+    unknown: usize,
+    /// Whether rows have changed since they were arranged: while thousands are read, that is done once for each picture.
+    is_stale: bool,
+    /// The rows that the filter lets through, in their order.
+    shown: Vec<Rc<Row>>,
+    filter: String,
+    chosen: Option<Address>,
+    /// The place of the chosen row: where it vanishes, the next one is chosen.
+    at: usize,
+    holds: Holds,
+    /// How many rows were on the screen.
+    pub page: Cell<isize>,
+    marked: BTreeSet<Address>,
+    /// How many questions were read: tests count that.
+    reads: usize,
+}
+
+impl Waiting {
+    /// Lists the names. Every question is to be read, and those that are gone leave the list.
+    pub fn list(&mut self, sender: Sender<'_>) -> Result<()> {
+        let here = list::workflows(sender.mailbox, Folder::Pending)?.into_iter().map(Address::here);
+        let names: BTreeSet<_> = here.chain(sender.others.latest().addresses()).collect();
+        let gone: Vec<_> = self.orders.keys().filter(|known| !names.contains(*known)).cloned().collect();
+        gone.iter().for_each(|address| self.remove(address));
+        self.unknown = names.len() - self.orders.len();
+        self.unread = names;
+        self.is_stale = true;
+        Ok(())
+    }
+
+    /// Something happened to the question of this address: it is to be read.
+    pub fn changed(&mut self, address: Address) {
+        let is_unknown = !self.orders.contains_key(&address);
+        if self.unread.insert(address) && is_unknown {
+            self.unknown += 1;
+        }
+    }
+
+    /// Reads what is to be read, until it is late. Returns whether anything was read.
+    pub fn read(&mut self, sender: Sender<'_>, until: Instant) -> bool {
+        let before = self.reads;
+        while !self.unread.is_empty() && (self.reads == before || Instant::now() < until) {
+            for _ in 0..AT_ONCE {
+                let Some(address) = self.unread.pop_first() else { break };
+                self.reads += 1;
+                if !self.orders.contains_key(&address) {
+                    self.unknown = self.unknown.saturating_sub(1);
+                }
+                match Row::read(sender, &address) {
+                    Some(row) => self.insert(row),
+                    None => self.remove(&address),
+                }
+            }
+        }
+        self.is_stale |= self.reads > before;
+        self.reads > before
+    }
+
+    /// Puts what was read into its place. To be called before anything is shown or chosen.
+    pub fn settle(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            self.arrange();
+        }
+        if self.unread.is_empty() {
+            self.holds = Holds::Row;
+        }
+    }
+
+    /// Whether questions are still to be read.
+    pub fn is_behind(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    fn insert(&mut self, row: Row) {
+        self.remove(&row.address);
+        self.orders.insert(row.address.clone(), row.order());
+        self.rows.insert(row.order(), Rc::new(row));
+    }
+
+    fn remove(&mut self, address: &Address) {
+        if let Some(order) = self.orders.remove(address) {
+            self.rows.remove(&order);
+        }
+    }
+
+    fn arrange(&mut self) {
+        let filter = self.filter.trim();
+        self.shown = self.rows.values().filter(|row| filter.is_empty() || row.fits(filter)).cloned().collect();
+        if !self.marked.is_empty() {
+            let (orders, unread) = (&self.orders, &self.unread);
+            self.marked.retain(|address| orders.contains_key(address) || unread.contains(address));
+        }
+        self.choose(match self.holds {
+            Holds::First => 0,
+            Holds::Last => usize::MAX,
+            Holds::Row => self.shown.iter().position(|row| Some(&row.address) == self.chosen.as_ref()).unwrap_or(self.at),
+        });
+    }
+
+    /// How many questions wait, those included that were not read yet.
+    pub fn total(&self) -> usize {
+        self.orders.len() + self.unknown
+    }
+
+    /// How many of the questions wait for an event, not for a person.
+    pub fn for_events(&self) -> usize {
+        // They come last.
+        self.rows.values().rev().take_while(|row| row.is_event).count()
+    }
+
+    /// How many questions were read.
+    #[cfg(test)]
+    pub fn reads(&self) -> usize {
+        self.reads
+    }
+
+    /// The rows that the filter lets through.
+    pub fn shown(&self) -> &[Rc<Row>] {
+        &self.shown
+    }
+
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Filters anew; the first row is chosen.
+    pub fn set_filter(&mut self, filter: String) {
+        self.filter = filter;
+        (self.chosen, self.at) = (None, 0);
+        self.arrange();
+    }
+
+    /// Shows all again; the chosen row stays the chosen one.
+    pub fn clear_filter(&mut self) {
+        self.filter.clear();
+        self.arrange();
+    }
+
+    pub fn chosen(&self) -> Option<&Row> {
+        self.shown.get(self.at).map(Rc::as_ref)
+    }
+
+    /// The place of the chosen row among those that are shown.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Chooses the row at this place, or the last one.
+    fn choose(&mut self, at: usize) {
+        self.at = at.min(self.shown.len().saturating_sub(1));
+        self.chosen = self.shown.get(self.at).map(|row| row.address.clone());
+    }
+
+    /// A person moves by so many rows.
+    pub fn step(&mut self, by: isize) {
+        self.holds = Holds::Row;
+        self.choose(self.at.saturating_add_signed(by));
+    }
+
+    /// A person chooses the first row, or the last one.
+    pub fn choose_end(&mut self, last: bool) {
+        self.holds = match (self.is_behind(), last) {
+            (true, true) => Holds::Last,
+            (true, false) => Holds::First,
+            (false, _) => Holds::Row,
+        };
+        self.choose(if last { usize::MAX } else { 0 });
+    }
+
+    /// Chooses this address's row, once it is there.
+    pub fn prefer(&mut self, address: &Address) {
+        (self.chosen, self.holds) = (Some(address.clone()), Holds::Row);
+    }
+
+    pub fn is_marked(&self, address: &Address) -> bool {
+        self.marked.contains(address)
+    }
+
+    /// Marks the chosen row, or takes its mark away.
+    pub fn mark_chosen(&mut self) {
+        if let Some(chosen) = self.chosen().map(|row| row.address.clone())
+            && !self.marked.remove(&chosen)
+        {
+            self.marked.insert(chosen);
+        }
+    }
+
+    pub fn unmark(&mut self, address: &Address) {
+        self.marked.remove(address);
+    }
+
+    pub fn unmark_all(&mut self) {
+        self.marked.clear();
+    }
+
+    /// How many are marked, those included that the filter hides.
+    pub fn marks(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// The marked rows, in their order.
+    pub fn marked(&self) -> Vec<Rc<Row>> {
+        self.rows.values().filter(|row| self.marked.contains(&row.address)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    use crate::mailbox::Mailbox;
+    use crate::mailbox::documents::fields::through::Through;
+    use crate::mailbox::who::answerer::Answerer;
+    use crate::surface::askbox::inbox::sender::Others;
+
+    struct Place {
+        mailbox: Mailbox,
+        others: Others,
+        person: Answerer,
+        waiting: Waiting,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+            let person = Answerer::person("ann", "inbox", Through::Terminal).unwrap();
+            Self { mailbox, others: Others::nobody(), person, waiting: Waiting::default(), _folder: folder }
+        }
+
+        #[allow(clippy::disallowed_methods, reason = "a stranger's file")]
+        fn ask(&self, id: &str, priority: i32) {
+            let json =
+                format!(r#"{{"workflow_id":"{id}","question":"Really {id}?","priority":{priority},"timestamp":"2026-11-22T10:00:00Z"}}"#);
+            std::fs::write(self.mailbox.document(Folder::Pending, &id.parse().unwrap()), json).unwrap();
+        }
+
+        fn read(&mut self) -> bool {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            let has_read = self.waiting.read(sender, Instant::now());
+            self.waiting.settle();
+            has_read
+        }
+
+        fn list(&mut self) {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            self.waiting.list(sender).unwrap();
+        }
+
+        fn read_all(&mut self) {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            self.waiting.list(sender).unwrap();
+            while self.waiting.is_behind() {
+                self.waiting.read(sender, Instant::now() + Duration::from_secs(60));
+            }
+            self.waiting.settle();
+        }
+
+        fn shown(&self) -> Vec<&str> {
+            self.waiting.shown().iter().map(|row| row.address.workflow.as_str()).collect()
+        }
+
+        fn chosen(&self) -> &str {
+            self.waiting.chosen().map_or("", |row| row.address.workflow.as_str())
+        }
+    }
+
+    #[test]
+    fn only_the_question_that_has_changed_is_read_again() {
+        let mut place = Place::new();
+        (0..100).for_each(|n| place.ask(&format!("w{n:02}"), 0));
+        place.read_all();
+        assert_eq!((place.waiting.reads(), place.shown().len(), place.chosen()), (100, 100, "w00"));
+        place.ask("w42", 5);
+        place.waiting.changed("w42".parse().unwrap());
+        assert!(place.read());
+        assert!(!place.read(), "nothing is to be read");
+        assert_eq!((place.waiting.reads(), place.shown()[0]), (101, "w42"));
+        assert_eq!(place.chosen(), "w00", "what is chosen does not change below a person's hands");
+    }
+
+    #[test]
+    fn a_list_that_is_being_read_counts_all_names_and_its_first_row_is_chosen_until_a_person_moves() {
+        let mut place = Place::new();
+        (0..40).for_each(|n| place.ask(&format!("w{n:02}"), n));
+        place.list();
+        assert_eq!((place.waiting.total(), place.waiting.shown().len()), (40, 0));
+        place.read();
+        assert_eq!((place.waiting.reads(), place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
+        place.read();
+        assert_eq!(place.chosen(), "w31");
+        place.waiting.step(1);
+        place.read();
+        assert_eq!((place.chosen(), place.shown()[0], place.waiting.total()), ("w30", "w39", 40));
+        place.list();
+        place.waiting.choose_end(true);
+        (0..50).for_each(|n| place.ask(&format!("z{n}"), -n));
+        place.read_all();
+        assert_eq!(place.chosen(), "z49", "the end is the end of all");
+    }
+
+    #[test]
+    fn marks_and_the_choice_outlive_changes_and_a_question_that_is_gone_has_neither() {
+        let mut place = Place::new();
+        (0..4).for_each(|n| place.ask(&format!("w{n}"), 0));
+        place.read_all();
+        place.waiting.step(2);
+        place.waiting.mark_chosen();
+        place.ask("first", 9);
+        place.read_all();
+        assert_eq!((place.chosen(), place.waiting.marks()), ("w2", 1));
+        place.waiting.set_filter("w3".into());
+        assert_eq!((place.chosen(), place.waiting.marks(), place.waiting.marked().len()), ("w3", 1, 1));
+        place.waiting.clear_filter();
+        let path = place.mailbox.document(Folder::Pending, &"w2".parse().unwrap());
+        crate::disk::remove(&path).unwrap();
+        place.waiting.changed("w2".parse().unwrap());
+        place.read();
+        assert_eq!((place.chosen(), place.waiting.marks()), ("w3", 0));
+    }
+}

@@ -1,0 +1,290 @@
+//! An answer before it is sent.
+
+use std::collections::BTreeSet;
+
+use ratatui_textarea::TextArea;
+use serde_json::Map;
+
+use crate::mailbox::AnswerValue;
+use crate::mailbox::documents::checks::match_option::{self, Meaning};
+use crate::mailbox::documents::fields::options::Choice;
+use crate::mailbox::documents::fields::range::Range;
+use crate::mailbox::documents::question::{Kind, Part, Question};
+use crate::surface::askbox::inbox::line;
+
+/// A line that can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choosable {
+    /// The option at this place.
+    Option(usize),
+    Yes,
+    No,
+    /// Words of the person's own.
+    Words,
+}
+
+/// The answer to one part of a question.
+#[derive(Debug)]
+pub struct PartDraft {
+    pub part: Part,
+    /// The place of the chosen line among [`PartDraft::lines`]. At first no option is chosen, so that enter alone decides nothing.
+    pub at: Option<usize>,
+    /// The places of the options that are marked, where several may be.
+    pub marked: BTreeSet<usize>,
+    pub words: TextArea<'static>,
+    /// What the part is answered with, once enter was pressed.
+    pub given: Option<AnswerValue>,
+}
+
+/// Why a part has no value yet.
+#[derive(Debug, PartialEq)]
+pub enum Unclear {
+    /// A sentence for the person.
+    Because(&'static str),
+    /// Another number is wanted: this one.
+    Number(String),
+    /// The words may mean one of these options.
+    Perhaps(Vec<Choice>),
+}
+
+impl PartDraft {
+    fn new(part: Part) -> Self {
+        let is_text = matches!(part.kind(), Kind::Text | Kind::Number);
+        Self { part, at: is_text.then_some(0), marked: BTreeSet::new(), words: line::area(""), given: None }
+    }
+
+    /// The lines that can be chosen, in their order.
+    pub fn lines(&self) -> Vec<Choosable> {
+        match self.part.kind() {
+            Kind::YesNo => vec![Choosable::Yes, Choosable::No],
+            Kind::Number | Kind::Text => vec![Choosable::Words],
+            Kind::Choice | Kind::MultiChoice => {
+                let own = (self.part.free_text != Some(false)).then_some(Choosable::Words);
+                (0..self.part.options.0.len()).map(Choosable::Option).chain(own).collect()
+            }
+        }
+    }
+
+    /// The line that is chosen.
+    pub fn chosen(&self) -> Option<Choosable> {
+        self.lines().get(self.at?).copied()
+    }
+
+    /// Whether words of the person's own can be an answer.
+    pub fn takes_words(&self) -> bool {
+        self.lines().contains(&Choosable::Words)
+    }
+
+    /// Whether keys are words of the person's own now.
+    pub fn writes(&self) -> bool {
+        self.chosen() == Some(Choosable::Words)
+    }
+
+    /// Chooses a line, if it is there.
+    pub fn choose(&mut self, line: Choosable) -> bool {
+        let place = self.lines().iter().position(|l| *l == line);
+        self.at = place.or(self.at);
+        place.is_some()
+    }
+
+    /// Chooses the line below or above.
+    pub fn step(&mut self, down: bool) {
+        let last = self.lines().len().saturating_sub(1);
+        self.at = Some(match self.at {
+            None => 0,
+            Some(at) if down => (at + 1).min(last),
+            Some(at) => at.saturating_sub(1),
+        });
+    }
+
+    pub fn is_multiple(&self) -> bool {
+        self.part.kind() == Kind::MultiChoice
+    }
+
+    /// The line that a digit stands for: its place, or, where some keys are numbers themselves, the option with that key.
+    pub fn by_digit(&self, digit: char) -> Option<Choosable> {
+        if self.keys_are_numbers() {
+            let n = self.part.options.0.iter().position(|c| c.key.trim() == digit.to_string())?;
+            return Some(Choosable::Option(n));
+        }
+        let n = digit.to_digit(10).filter(|n| *n > 0)?;
+        self.lines().get(usize::try_from(n).ok()? - 1).copied()
+    }
+
+    /// Whether a number beside an option would read like another option's key.
+    pub fn keys_are_numbers(&self) -> bool {
+        self.part.options.0.iter().any(|c| c.key.trim().parse::<f64>().is_ok())
+    }
+
+    pub fn typed(&self) -> String {
+        line::text(&self.words)
+    }
+
+    /// What the part is answered with as it stands.
+    pub fn value(&self) -> Result<AnswerValue, Unclear> {
+        let typed = self.typed();
+        let is_typed = !typed.trim().is_empty();
+        let text = |text: &str| Ok(AnswerValue::Text(text.into()));
+        match (self.part.kind(), self.chosen()) {
+            (Kind::MultiChoice, at) => {
+                let options = &self.part.options.0;
+                let mut keys: Vec<_> = self.marked.iter().filter_map(|n| options.get(*n)).map(|c| c.key.clone()).collect();
+                if is_typed
+                    && at == Some(Choosable::Words)
+                    && let Unsure::Yes(near) = self.unsure(&typed)
+                {
+                    return Err(near);
+                }
+                keys.extend(is_typed.then_some(typed));
+                if keys.is_empty() { Err(Unclear::Because("mark with space, then press enter")) } else { Ok(AnswerValue::List(keys)) }
+            }
+            (_, None) => Err(Unclear::Because("choose first: a number, or the arrow keys")),
+            (_, Some(Choosable::Yes)) => text("yes"),
+            (_, Some(Choosable::No)) => text("no"),
+            (_, Some(Choosable::Option(n))) => match self.part.options.0.get(n) {
+                Some(choice) => text(&choice.key),
+                None => Err(Unclear::Because("choose an option")),
+            },
+            (_, Some(Choosable::Words)) if !is_typed => Err(Unclear::Because("type your answer first")),
+            (Kind::Number, _) if !self.is_answered_by(typed.trim()) => Err(Unclear::Number(self.wanted_number())),
+            (Kind::Number, _) => text(typed.trim()),
+            (Kind::Text, _) => text(&typed),
+            (_, Some(Choosable::Words)) => match match_option::meaning(&self.part.options, &typed) {
+                Meaning::Option(choice) => text(&choice.key),
+                Meaning::OwnWords => text(&typed),
+                Meaning::NearMiss(near) => Err(Unclear::Perhaps(near.into_iter().cloned().collect())),
+            },
+        }
+    }
+
+    fn is_answered_by(&self, number: &str) -> bool {
+        let range = self.part.range.as_ref();
+        number.parse::<f64>().is_ok_and(|n| n.is_finite() && range.is_none_or(|range| range.holds(n)))
+    }
+
+    fn wanted_number(&self) -> String {
+        self.part.range.as_ref().map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words)
+    }
+
+    fn unsure(&self, typed: &str) -> Unsure {
+        match match_option::meaning(&self.part.options, typed) {
+            Meaning::OwnWords => Unsure::No,
+            Meaning::Option(choice) => Unsure::Yes(Unclear::Perhaps(vec![choice.clone()])),
+            Meaning::NearMiss(near) => Unsure::Yes(Unclear::Perhaps(near.into_iter().cloned().collect())),
+        }
+    }
+}
+
+enum Unsure {
+    Yes(Unclear),
+    No,
+}
+
+/// The answer to a whole question.
+#[derive(Debug)]
+pub struct Draft {
+    pub parts: Vec<PartDraft>,
+    /// The part that is on the screen; behind the last one comes the review of a batch.
+    pub at: usize,
+    pub note: String,
+}
+
+impl Draft {
+    pub fn new(question: &Question) -> Self {
+        Self { parts: question.parts().into_iter().map(PartDraft::new).collect(), at: 0, note: String::new() }
+    }
+
+    pub fn part(&self) -> Option<&PartDraft> {
+        self.parts.get(self.at)
+    }
+
+    pub fn part_mut(&mut self) -> Option<&mut PartDraft> {
+        self.parts.get_mut(self.at)
+    }
+
+    /// Whether all parts are answered, and the answers are looked over.
+    pub fn is_review(&self) -> bool {
+        self.at >= self.parts.len()
+    }
+
+    /// The value to send; `None` while a part is open.
+    pub fn value(&self, question: &Question) -> Option<AnswerValue> {
+        if !question.is_batch() {
+            return self.parts.first()?.given.clone();
+        }
+        let mut map = Map::new();
+        for (n, draft) in self.parts.iter().enumerate() {
+            map.insert(draft.part.key(n), draft.given.as_ref()?.to_json());
+        }
+        Some(AnswerValue::Batch(map))
+    }
+
+    /// Everything that was typed: kept if the question vanishes.
+    pub fn typed(&self) -> Option<String> {
+        let words = self.parts.iter().map(PartDraft::typed).chain([self.note.clone()]).filter(|words| !words.trim().is_empty());
+        Some(words.collect::<Vec<_>>().join("\n\n")).filter(|typed| !typed.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(json: &str) -> PartDraft {
+        PartDraft::new(serde_json::from_str(json).unwrap())
+    }
+
+    fn typed(mut draft: PartDraft, words: &str) -> Result<AnswerValue, Unclear> {
+        assert!(draft.choose(Choosable::Words));
+        draft.words = line::area(words);
+        draft.value()
+    }
+
+    #[test]
+    fn typed_words_are_an_option_only_by_its_key_and_near_words_are_asked_back() {
+        let ship = || draft(r#"{"question":"Ship?","options":{"nowait":"Ship at once","no":"Do not ship"}}"#);
+        assert_eq!(typed(ship(), "no"), Ok(AnswerValue::Text("no".into())));
+        assert_eq!(typed(ship(), "none of it"), Ok(AnswerValue::Text("none of it".into())));
+        assert!(matches!(typed(ship(), "nowa"), Err(Unclear::Perhaps(near)) if near[0].key == "nowait"));
+        assert!(matches!(typed(ship(), " "), Err(Unclear::Because(_))));
+    }
+
+    #[test]
+    fn enter_alone_decides_nothing() {
+        for question in [r#"{"question":"?","options":{"a":"","b":""}}"#, r#"{"question":"?","type":"yes_no"}"#, r#"{"question":"?"}"#] {
+            assert!(matches!(draft(question).value(), Err(Unclear::Because(_))), "{question}");
+        }
+    }
+
+    #[test]
+    fn a_digit_is_a_place_unless_keys_are_numbers() {
+        let plain = draft(r#"{"question":"?","options":{"a":"","b":""}}"#);
+        assert_eq!(plain.by_digit('2'), Some(Choosable::Option(1)));
+        assert_eq!(plain.by_digit('3'), Some(Choosable::Words));
+        assert_eq!(plain.by_digit('0'), None);
+        let numbers = draft(r#"{"question":"?","options":{"3":"three","1":"one"},"free_text":false}"#);
+        assert_eq!(numbers.by_digit('1'), Some(Choosable::Option(1)));
+        assert_eq!(numbers.by_digit('2'), None);
+    }
+
+    #[test]
+    fn several_options_are_sent_only_if_they_are_marked() {
+        let mut many = draft(r#"{"question":"?","type":"multi_choice","options":{"a":"","b":"","c":""}}"#);
+        assert!(many.value().is_err(), "the line that is chosen is not marked by that");
+        many.marked = [2, 0].into();
+        assert_eq!(many.value(), Ok(AnswerValue::List(vec!["a".into(), "c".into()])));
+        assert_eq!(typed(many, "and fuzz"), Ok(AnswerValue::List(vec!["a".into(), "c".into(), "and fuzz".into()])));
+    }
+
+    #[test]
+    fn a_number_is_checked_before_it_is_sent() {
+        let number = || draft(r#"{"question":"?","type":"number"}"#);
+        assert!(typed(number(), "abc").is_err());
+        assert_eq!(typed(number(), " 42 "), Ok(AnswerValue::Text("42".into())));
+        let bounded = || draft(r#"{"question":"?","type":"number","range":{"min":1,"max":9}}"#);
+        for wrong in ["abc", "42"] {
+            assert_eq!(typed(bounded(), wrong), Err(Unclear::Number("a number from 1 to 9".into())), "no example that is refused");
+        }
+        assert_eq!(typed(bounded(), "9"), Ok(AnswerValue::Text("9".into())));
+    }
+}

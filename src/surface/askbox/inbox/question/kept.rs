@@ -1,0 +1,235 @@
+//! Drafts that outlive the inbox: `$XDG_STATE_HOME/askbox/drafts/WORKFLOW.QUESTION.toml` (`HOST:WORKFLOW.…` for a question of another machine), for nobody else to read. A draft is offered again
+//! when its question is opened again; a draft of a question that is over can be read there.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::address::HostName;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::mailbox::documents::question::Question;
+use crate::mailbox::layout;
+use crate::surface::askbox::inbox::line;
+use crate::surface::askbox::inbox::question::draft::{Choosable, Draft, PartDraft};
+use crate::surface::askbox::inbox::sender::shown::RoundAt;
+use crate::surface::program;
+use crate::time::{self, Time};
+
+/// How many drafts are kept: the oldest go first.
+const MOST: usize = 100;
+/// The longest draft, in bytes.
+const LONGEST: u64 = 4 << 20;
+
+/// Since when drafts are not on the disk, and when they changed last.
+#[derive(Debug)]
+pub struct Unkept {
+    pub since: Instant,
+    pub last: Instant,
+}
+
+/// A draft as it is written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The other machine whose question it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<HostName>,
+    workflow: WorkflowId,
+    question_id: QuestionId,
+    pub kept_at: Time,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    note: String,
+    #[serde(default)]
+    part: Vec<KeptPart>,
+}
+
+/// The draft of one part of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct KeptPart {
+    question: String,
+    /// The key of the chosen option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<String>,
+    /// The keys of the marked options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marked: Vec<String>,
+    /// Words of the person's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    words: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_answered: bool,
+}
+
+impl Kept {
+    /// What is kept of a draft; `None` if the person has given nothing yet. `more`: a note, or a reason, that was being typed.
+    pub fn of(at: &RoundAt, draft: &Draft, more: Option<&str>) -> Option<Self> {
+        let note = [draft.note.as_str(), more.unwrap_or_default()].into_iter().filter(|text| !text.trim().is_empty());
+        let note = note.collect::<Vec<_>>().join("\n\n");
+        let is_batch = draft.parts.len() > 1;
+        let gave = |part: &PartDraft| !part.typed().trim().is_empty() || !part.marked.is_empty() || (is_batch && part.given.is_some());
+        if note.is_empty() && !draft.parts.iter().any(gave) {
+            return None;
+        }
+        let part = draft.parts.iter().map(KeptPart::of).collect();
+        let RoundAt { host, round: RoundId { workflow, question } } = at.clone();
+        Some(Self { host, workflow, question_id: question, kept_at: time::now(), note, part })
+    }
+
+    /// The round that it is for.
+    pub fn at(&self) -> RoundAt {
+        RoundAt { host: self.host.clone(), round: RoundId { workflow: self.workflow.clone(), question: self.question_id } }
+    }
+
+    /// Writes it down. Returns the file.
+    ///
+    /// # Errors
+    /// If the folder cannot be made or is not safe, or the draft is too long.
+    pub fn keep(&self) -> Result<PathBuf> {
+        let folder = folder()?;
+        let text = toml::to_string_pretty(self).map_err(|e| Error::failed(format!("the draft cannot be written down: {e}"), "copy it"))?;
+        if text.len() as u64 > LONGEST {
+            return Err(Error::failed("the draft is too long to be kept", "copy it"));
+        }
+        let path = path(&folder, &self.at());
+        disk::replace(&path, text.as_bytes())?;
+        remove_the_oldest(&folder);
+        Ok(path)
+    }
+
+    /// The draft of this round that was kept.
+    pub fn find(at: &RoundAt, question: &Question) -> Option<(Draft, Self)> {
+        let bytes = disk::read(&path(&folder().ok()?, at), LONGEST).ok()?;
+        let kept: Self = toml::from_str(std::str::from_utf8(&bytes).ok()?).ok()?;
+        Some((kept.draft(question)?, kept))
+    }
+
+    /// Whether the same is kept, whenever it was.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.at(), &self.note, &self.part) == (other.at(), &other.note, &other.part)
+    }
+
+    /// Whether words are all that was given.
+    pub fn is_words_only(&self) -> bool {
+        self.note.is_empty() && matches!(self.part.as_slice(), [part] if part.marked.is_empty())
+    }
+
+    /// The draft again, if the question has the same parts.
+    fn draft(&self, question: &Question) -> Option<Draft> {
+        let mut draft = Draft::new(question);
+        let is_same =
+            draft.parts.len() == self.part.len() && draft.parts.iter().zip(&self.part).all(|(a, b)| a.part.question == b.question);
+        if !is_same {
+            return None;
+        }
+        draft.note.clone_from(&self.note);
+        draft.parts.iter_mut().zip(&self.part).for_each(|(part, kept)| kept.put_into(part));
+        if question.is_batch() {
+            draft.at = draft.parts.iter().position(|part| part.given.is_none()).unwrap_or(draft.parts.len());
+        }
+        Some(draft)
+    }
+}
+
+impl KeptPart {
+    fn of(part: &PartDraft) -> Self {
+        let key = |n: usize| part.part.options.0.get(n).map(|choice| choice.key.clone());
+        Self {
+            question: part.part.question.clone(),
+            chosen: match part.chosen() {
+                Some(Choosable::Option(n)) => key(n),
+                Some(Choosable::Yes) => Some("yes".into()),
+                Some(Choosable::No) => Some("no".into()),
+                Some(Choosable::Words) | None => None,
+            },
+            marked: part.marked.iter().filter_map(|n| key(*n)).collect(),
+            words: part.typed(),
+            is_answered: part.given.is_some(),
+        }
+    }
+
+    fn put_into(&self, part: &mut PartDraft) {
+        let place = |part: &PartDraft, key: &String| part.part.options.0.iter().position(|choice| choice.key == *key);
+        part.marked = self.marked.iter().filter_map(|key| place(part, key)).collect();
+        part.words = line::area(&self.words);
+        let chosen = match self.chosen.as_deref() {
+            Some("yes") if part.lines().contains(&Choosable::Yes) => Some(Choosable::Yes),
+            Some("no") if part.lines().contains(&Choosable::No) => Some(Choosable::No),
+            Some(_) => self.chosen.as_ref().and_then(|key| place(part, key)).map(Choosable::Option),
+            None => (!self.words.trim().is_empty()).then_some(Choosable::Words),
+        };
+        if let Some(line) = chosen {
+            part.choose(line);
+        }
+        // An answer that was chosen among similar ones is chosen again.
+        part.given = self.is_answered.then(|| part.value().ok()).flatten();
+    }
+}
+
+/// Removes the draft of a round: it was sent, or nothing is left of it.
+pub fn forget(at: &RoundAt) {
+    if let Ok(folder) = folder() {
+        let _ = disk::remove(&path(&folder, at));
+    }
+}
+
+fn path(folder: &Path, at: &RoundAt) -> PathBuf {
+    folder.join(format!("{}.{}.toml", at.address(), at.round.question))
+}
+
+fn folder() -> Result<PathBuf> {
+    let state =
+        program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |state| Ok(state.into()))?;
+    let folder = state.join("askbox/drafts");
+    disk::create_folder(&folder)?;
+    disk::check_folder(&folder)?;
+    Ok(folder)
+}
+
+fn remove_the_oldest(folder: &Path) {
+    let drafts = disk::entries(folder).into_iter().flatten().flatten().filter(|entry| entry.name.to_string_lossy().ends_with(".toml"));
+    let mut drafts: Vec<_> = drafts.filter_map(|entry| Some((disk::metadata(&entry.path).ok()?.modified().ok()?, entry.path))).collect();
+    drafts.sort();
+    let many = drafts.len().saturating_sub(MOST);
+    drafts.iter().take(many).for_each(|(_, path)| {
+        let _ = disk::remove(path);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(json: &str) -> Question {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn round() -> RoundAt {
+        RoundAt::here(RoundId { workflow: "w".parse().unwrap(), question: QuestionId::from_uuid(uuid::Uuid::from_bytes([7; 16])) })
+    }
+
+    #[test]
+    fn a_kept_draft_brings_back_options_marks_words_answers_and_the_note() {
+        let batch = question(
+            r#"{"workflow_id":"w","questions":[{"question":"A?","options":{"x":"","y":""}},{"question":"B?","type":"multi_choice","options":{"p":"","q":""}},
+            {"question":"C?"},{"question":"D?","type":"yes_no"}]}"#,
+        );
+        let mut draft = Draft::new(&batch);
+        assert_eq!(Kept::of(&round(), &draft, None), None, "nothing was given");
+        draft.parts[0].choose(Choosable::Option(1));
+        draft.parts[0].given = draft.parts[0].value().ok();
+        draft.parts[1].marked.insert(1);
+        draft.parts[2].words = line::area("two\n\"\"\" '''lines\u{7}");
+        draft.parts[3].choose(Choosable::No);
+        let kept = Kept::of(&round(), &draft, Some("half a note")).unwrap();
+        let read: Kept = toml::from_str(&toml::to_string_pretty(&kept).unwrap()).unwrap();
+        let again = read.draft(&batch).unwrap();
+        assert_eq!((again.at, again.note.as_str()), (1, "half a note"));
+        assert_eq!(again.parts[0].given, draft.parts[0].given);
+        assert_eq!((again.parts[1].marked.clone(), again.parts[1].given.is_none()), ([1].into(), true));
+        assert_eq!(again.parts[2].typed(), "two\n\"\"\" '''lines\u{7}");
+        assert_eq!(again.parts[3].chosen(), Some(Choosable::No));
+        assert!(read.draft(&question(r#"{"workflow_id":"w","question":"another?"}"#)).is_none());
+    }
+}

@@ -1,0 +1,14 @@
+//! Where the page listens, who may stay connected, and for how long.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `socket` | the address, or the socket of this user alone |
+//! | `places` | the places of those that are connected: strangers make room for one another, and never take the place of a person |
+//! | `connection` | one connection: it ends when it is silent for too long, or when its place is taken |
+
+mod connection;
+mod places;
+mod socket;
+
+pub use places::Caller;
+pub use socket::Connections;

@@ -1,0 +1,185 @@
+//! A question of another machine, and what became of the answer that this page has offered: sent, accepted by its machine, or not.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::address::{Address, HostName};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::AnswerValue;
+use crate::peers::{Progress, RemoteQuestion};
+use crate::surface::askbox::machines::told::{Stands, Told};
+use crate::surface::askbox::machines::{self, answer};
+use crate::surface::askbox::web::elsewhere::Offered;
+use crate::surface::askbox::web::form::{self, Done, Filled};
+use crate::surface::askbox::web::gate::Posted;
+use crate::surface::askbox::web::pages::ask;
+use crate::surface::askbox::web::pages::asked::Asked;
+use crate::surface::askbox::web::pages::frame::Frame;
+use crate::surface::askbox::web::reply;
+use crate::surface::askbox::web::site::Visit;
+use crate::surface::person::as_shown;
+use crate::surface::program;
+use crate::text;
+
+#[derive(Template)]
+#[template(path = "sent.html")]
+struct SentPage {
+    frame: Frame,
+    host: String,
+    id: String,
+    question: String,
+    title: String,
+    told: Drawn,
+    /// What was answered.
+    answer: String,
+    note: String,
+    /// What the person had chosen and written, where it does not count.
+    chosen: String,
+    written: String,
+    /// Whether the question still waits.
+    still_waits: bool,
+    next: Option<(String, String)>,
+}
+
+/// How an offer stands, as the page draws it.
+struct Drawn {
+    /// `sent`, `accepted`, `refused`, `unsent`, `unknown` or `over`.
+    state: &'static str,
+    /// The step behind *sent*: its words, and its class.
+    step: (String, &'static str),
+    why: String,
+    todo: String,
+    goes_on: bool,
+}
+
+impl Drawn {
+    fn of(host: &HostName, progress: &Progress) -> Self {
+        let Told { stands, step, why, todo } = Told::of(host, progress);
+        let (state, class) = match stands {
+            Stands::Sent => ("sent", "now"),
+            Stands::Accepted => ("accepted", "done"),
+            Stands::Refused => ("refused", "failed"),
+            Stands::NotSent => ("unsent", "failed"),
+            Stands::Unconfirmed => ("unknown", "failed"),
+        };
+        Self { state, step: (step, class), why, todo, goes_on: matches!(stands, Stands::Sent | Stands::Unconfirmed) }
+    }
+}
+
+/// The newest question of `HOST:WORKFLOW`.
+pub fn newest(visit: &Visit, host: &HostName, workflow: &WorkflowId) -> Result<Response> {
+    let view = visit.site.elsewhere.machine(host)?;
+    let found = view.questions.iter().find(|question| question.workflow == *workflow).and_then(|question| question.round());
+    match found {
+        Some(round) => Ok(reply::go_to(&format!("/q/{host}:{workflow}/{}", round.question))),
+        None => {
+            Err(Error::not_found(format!("{workflow} waits for no answer on {host}, as far as is known here"), "see how it ended, there"))
+        }
+    }
+}
+
+/// `GET /q/HOST:WORKFLOW/QUESTION`
+pub fn show(visit: &Visit, host: &HostName, id: &RoundId, again: bool) -> Result<Response> {
+    let elsewhere = &visit.site.elsewhere;
+    let question = waiting(visit, host, id);
+    if let Some((offered, progress)) = elsewhere.offered(host, id)
+        && (!again || question.is_none())
+    {
+        let told = Drawn::of(host, &progress);
+        return sent(visit, host, id, Some(&offered), told, question.is_some(), &offered.written);
+    }
+    if let Some(question) = question {
+        return page(visit, &question, &Filled::default(), None);
+    }
+    over(visit, host, id, "")
+}
+
+/// The question does not wait any more, as far as is known here; and what was written for it.
+fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<Response> {
+    let view = visit.site.elsewhere.machine(host)?;
+    let why = match visit.site.elsewhere.fate(host, id) {
+        Some(fate) => format!("{host}: {fate}"),
+        None => machines::staleness(&view).unwrap_or_else(|| format!("{host} does not have this question any more, or asks another one")),
+    };
+    let told = Drawn { state: "over", step: (String::new(), ""), why, todo: String::new(), goes_on: false };
+    sent(visit, host, id, None, told, false, written)
+}
+
+/// This round, if it waits there as far as is known here.
+fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Arc<RemoteQuestion>> {
+    visit.site.elsewhere.question(host, id).filter(|question| question.round().as_ref() == Some(id))
+}
+
+fn page(visit: &Visit, question: &RemoteQuestion, filled: &Filled, problem: Option<String>) -> Result<Response> {
+    let asked = Asked::of(None, &answer::as_round(question)?, filled)?;
+    let view = visit.site.elsewhere.machine(&question.host)?;
+    let away = machines::while_away(&view);
+    ask::form(visit, Asked { workflow: question.address().to_string(), host: Some(question.host.to_string()), away, ..asked }, problem)
+}
+
+/// `POST /q/HOST:WORKFLOW/QUESTION`
+pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> Result<Response> {
+    let shown = ask::shown(posted)?;
+    let there = format!("/q/{host}:{}/{}", id.workflow, id.question);
+    let Some(question) = waiting(visit, host, id) else {
+        // It may be over because of this very form, sent twice.
+        if visit.site.elsewhere.offered(host, id).is_some() {
+            return Ok(reply::go_to(&format!("{there}#outcome")));
+        }
+        return over(visit, host, id, &form::words(posted));
+    };
+    let round = answer::as_round(&question)?;
+    let typed = &round.document.typed;
+    let mut filled = Filled::read(typed, posted);
+    if as_shown::hash(typed)? != shown {
+        return page(
+            visit,
+            &question,
+            &filled,
+            Some("The question has changed while you read it. Nothing was sent: look at it again.".into()),
+        );
+    }
+    let decision = match filled.decide(typed, posted.get("act").unwrap_or_default()) {
+        Done::Decided(decision) => decision,
+        Done::LeftOpen(problem) => return page(visit, &question, &filled, problem.map(str::to_owned)),
+    };
+    let draft = (filled.chosen(typed), filled.written());
+    match visit.site.elsewhere.offer(&question, decision, &visit.signed_in.device, draft) {
+        Ok(()) => Ok(reply::go_to(&format!("{there}#outcome"))),
+        Err(e) => page(visit, &question, &filled, Some(format!("Nothing was sent: {}", program::message(&e)))),
+    }
+}
+
+fn sent(
+    visit: &Visit,
+    host: &HostName,
+    id: &RoundId,
+    offered: Option<&Offered>,
+    told: Drawn,
+    still_waits: bool,
+    written: &str,
+) -> Result<Response> {
+    let address = Address { host: Some(host.clone()), workflow: id.workflow.clone() }.to_string();
+    let counts = matches!(told.state, "sent" | "accepted");
+    let said = |offered: &Offered| match &offered.answer.value {
+        Some(value) => text::printable(&AnswerValue::to_text(value)),
+        None => offered.answer.word().to_owned(),
+    };
+    let page = SentPage {
+        frame: Frame { no_watcher: false, ..Frame::of(visit, "") },
+        host: host.to_string(),
+        title: offered.map_or_else(|| "This question is over".into(), |offered| offered.title.clone()),
+        answer: offered.map(said).unwrap_or_default(),
+        note: offered.and_then(|offered| offered.answer.note.as_deref()).map(text::printable).unwrap_or_default(),
+        chosen: offered.filter(|_| !counts).map(|offered| offered.chosen.clone()).unwrap_or_default(),
+        written: if counts { String::new() } else { written.to_owned() },
+        next: ask::next(visit, Some(&address))?,
+        still_waits: still_waits && !counts,
+        id: address,
+        question: id.question.to_string(),
+        told,
+    };
+    Ok(reply::html(StatusCode::OK, &page))
+}

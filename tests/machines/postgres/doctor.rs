@@ -1,0 +1,38 @@
+//! What `askbox doctor` says on a machine that brings its questions into a database.
+
+use super::host::{asked, laptop};
+use crate::support::{needs, until};
+
+#[test]
+fn the_doctor_says_that_no_process_brings_the_questions_elsewhere_as_long_as_one_is_wanted() {
+    needs!("postgres");
+    let (_database, host, _) = asked();
+    let doctor = host.world.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("no_sync: host laptop: askbox sync does not run"), "{doctor:?}");
+    assert!(doctor.stdout.contains("  $ askbox sync run\n"), "{doctor:?}");
+    // The machine is a host no more: its configuration says nothing of it, and its mailbox still has the files.
+    host.world.configure("");
+    let doctor = host.world.run("askbox", &["doctor"]).ok();
+    assert!(doctor.stdout.contains("askbox sync does not run as the host laptop"), "{doctor:?}");
+}
+
+#[test]
+fn the_doctor_says_how_far_a_host_is_behind_and_which_offers_it_refused() {
+    needs!("postgres");
+    let (_database, host, mut ann) = laptop();
+    let _sync = host.serve();
+    host.ask("docs");
+    ann.sees_state("laptop", "docs", "pending");
+    let offer = ann.offer_for("laptop", "docs", &"aa".into());
+    let id = ann.send("laptop", &offer).expect("the offer is taken");
+    assert_eq!(ann.hears(&id).outcome, "invalid");
+    let refused = "docs: an answer of ann was not accepted (invalid)";
+    until("the doctor knows", || host.world.run("askbox", &["doctor"]).stdout.contains(refused));
+    // As if the database had not been reached for long: the process tells each heartbeat.
+    let state = host.world.in_mailbox("sync/state.json");
+    let mut old = host.world.json(&state);
+    old["reached_at"] = "2026-01-01T00:00:00Z".into();
+    std::fs::write(&state, old.to_string()).expect("writable");
+    let doctor = host.world.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("sync_behind: host laptop: runs, and reached the database last "), "{doctor:?}");
+}

@@ -1,0 +1,149 @@
+//! What `ask-answer` and the doctor of a person show of the machines in a database.
+
+use serde_json::Value;
+
+use super::cluster::{Cluster, Database};
+use super::host::{Host, asked};
+use crate::support::{World, needs, until};
+
+/// Where ann sits: a machine with a mailbox of its own, which is no host.
+fn seen_from(database: &Database) -> World {
+    let here = World::new();
+    here.configure(&format!("[peers.team]\npostgres = \"{}\"\n", database.address("ann")));
+    here
+}
+
+#[test]
+fn the_questions_of_a_database_are_listed_and_answered_like_those_by_ssh() {
+    needs!("postgres");
+    let (database, laptop, _) = asked();
+    let build = Host::new(&database, "build");
+    build.ask("site");
+    let _processes = [laptop.serve(), build.serve()];
+    build.says("is the host");
+    let here = seen_from(&database);
+    here.ok("ask-post", &["-w", "local-1", "Here?", "--priority", "1"]);
+    // The first look waits for the database, though no machine of it is known yet.
+    let listed = here.run("ask-answer", &["list"]).ok();
+    let ids: Vec<_> = listed.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((ids.first(), ids.contains(&"laptop:docs")), (Some(&"local-1"), true), "{listed:?}");
+    let rows = |host: &str| -> Vec<String> {
+        let listed: Value = serde_json::from_str(&here.ok("ask-answer", &["list", "--json", "--host", host])).unwrap();
+        listed.as_array().unwrap().iter().map(|row| row["address"].as_str().unwrap_or("here").to_owned()).collect()
+    };
+    until("both are seen", || rows("team").len() == 2);
+    let sorted = |mut ids: Vec<String>| {
+        ids.sort();
+        ids
+    };
+    assert_eq!(sorted(rows("team")), ["build:site", "laptop:docs"]);
+    assert_eq!(
+        (rows("laptop"), sorted(rows("all"))),
+        (vec!["laptop:docs".to_owned()], sorted(vec!["build:site".into(), "here".into(), "laptop:docs".into()]))
+    );
+    assert!(here.ok("ask-answer", &["show", "laptop:docs"]).contains("on laptop"));
+    let said = here.ok("ask-answer", &["laptop:docs", "b"]);
+    assert_eq!(said, "laptop:docs: answered: b; accepted by laptop\n");
+    let answer = laptop.world.document("answered/docs.json")["answer"].clone();
+    assert_eq!((answer["value"].as_str(), answer["by"].as_str()), (Some("b"), Some("ann")), "{answer}");
+    for (words, status, problem) in [
+        (["team:docs", "b"], 2, "team is a database, no machine"),
+        (["tower:docs", "b"], 3, "no machine `tower` is configured"),
+        (["build:other", "b"], 3, "waits for no answer on build"),
+    ] {
+        let refused = here.run("ask-answer", &words);
+        assert!(refused.code() == status && refused.stderr.contains(problem), "{words:?}: {refused:?}");
+    }
+    // A machine that the owner of the database removes is forgotten.
+    assert!(here.home().join(".local/state/askbox/peers/build.json").exists());
+    database
+        .connect("owner")
+        .batch_execute("DELETE FROM askbox.question WHERE host = 'build'; DELETE FROM askbox.host WHERE host = 'build'")
+        .unwrap();
+    until("build is forgotten", || {
+        here.ok("ask-answer", &["list"]);
+        !here.home().join(".local/state/askbox/peers/build.json").exists()
+    });
+}
+
+#[test]
+fn an_answer_for_a_machine_that_sleeps_is_sent_and_said_to_be_no_more_than_that() {
+    needs!("postgres");
+    let (database, laptop, _) = asked();
+    let asleep = "UPDATE askbox.host SET seen_at = now() - interval '2 hours'";
+    database.connect("owner").batch_execute(asleep).expect("the owner may");
+    let here = seen_from(&database);
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(listed.stdout.contains("laptop:docs") && listed.stdout.contains("(as of 2h ago)"), "{listed:?}");
+    assert!(listed.stderr.contains("laptop is not reached: laptop was heard last 2h ago"), "{listed:?}");
+    let doctor = here.run("askbox", &["doctor"]);
+    assert!(
+        doctor.stdout.contains("Peer team (postgres): reached, schema 1.001_questions_and_offers; laptop: 1 question as of 2h ago."),
+        "{doctor:?}"
+    );
+    assert!(!doctor.stdout.contains("unreachable: "), "a machine may sleep: {doctor:?}");
+    let begun = std::time::Instant::now();
+    let sent = here.run("ask-answer", &["laptop:docs", "b"]);
+    assert!(sent.code() == 6 && sent.stderr.contains("the answer was sent; laptop has not decided yet; last seen 2h ago"), "{sent:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "nobody waits for a machine that sleeps: {:?}", begun.elapsed());
+    assert!(laptop.world.in_mailbox("pending/docs.json").exists());
+    laptop.sync();
+    assert_eq!(laptop.world.document("answered/docs.json")["answer"]["by"], "ann");
+}
+
+#[test]
+fn a_database_that_is_not_reached_is_named_and_holds_up_nothing() {
+    needs!("postgres");
+    let database = Database::in_cluster(std::sync::Arc::new(Cluster::new()));
+    let laptop = Host::new(&database, "laptop");
+    laptop.ask("docs");
+    laptop.sync();
+    let here = seen_from(&database);
+    here.ok("ask-post", &["-w", "local-1", "Here?"]);
+    assert!(here.ok("ask-answer", &["list"]).contains("laptop:docs"));
+    database.cluster.crash();
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(listed.stdout.contains("local-1") && listed.stdout.contains("laptop:docs") && listed.stdout.contains("(as of "), "{listed:?}");
+    assert!(listed.stderr.contains("team is not reached: the database ann@"), "{listed:?}");
+    let refused = here.run("ask-answer", &["laptop:docs", "b"]);
+    assert!(refused.code() == 1 && refused.stderr.contains("nothing was sent: the database"), "{refused:?}");
+    let doctor = here.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("Peer team (postgres): not reached; laptop: 1 question as of "), "{doctor:?}");
+    assert!(doctor.stdout.contains("unreachable: peer team: the database ann@"), "{doctor:?}");
+    // Who has never seen it is told so, and is not left with an empty list.
+    let elsewhere = seen_from(&database);
+    let listed = elsewhere.run("ask-answer", &["list", "--host", "team"]).ok();
+    assert!(listed.stderr.contains("team is not reached"), "{listed:?}");
+    let refused = elsewhere.run("ask-answer", &["laptop:docs", "b"]);
+    assert!(refused.code() == 1 && refused.stderr.contains("cannot be reached"), "{refused:?}");
+}
+
+#[test]
+fn an_answer_that_a_person_signs_elsewhere_counts_on_the_host_of_a_database_and_another_one_is_refused() {
+    needs!("postgres");
+    let (database, laptop, _) = asked();
+    let here = seen_from(&database);
+    let keys = here.only_signed_answers();
+    let (trusted, own) = keys.split_at(keys.find("sign_key").unwrap());
+    let config = std::fs::read_to_string(laptop.world.config()).unwrap();
+    std::fs::write(laptop.world.config(), format!("{config}\n{trusted}")).unwrap();
+    // What does not leave the machine is signed all the same.
+    laptop.world.ok("checkpoint", &["save", "site", "--step", "one"]);
+    laptop.world.sh("ask-post -w site 'Publish?' -o a=A -o b=B --asked-by reviewer --context 'The **site**.' --priority 2");
+    let _process = laptop.serve();
+    laptop.says("is the host");
+    until("it is seen", || here.run("ask-answer", &["show", "laptop:site"]).code() == 0);
+    let refused = here.run("ask-answer", &["laptop:site", "b"]);
+    assert!(refused.code() == 5 && refused.stderr.contains("laptop: this answer does not count there: it is not signed"), "{refused:?}");
+    let config = std::fs::read_to_string(here.config()).unwrap();
+    std::fs::write(here.config(), format!("{config}\n[answers]\n{own}")).unwrap();
+    // The name that is signed stays, whatever the role is called.
+    let said = here.ok("ask-answer", &["laptop:site", "b", "--by", "ann the reviewer"]);
+    assert_eq!(said, "laptop:site: answered: b; accepted by laptop\n");
+    let answered = laptop.world.document("answered/site.json");
+    assert!(answered["checkpoint"].is_string() && answered["cwd"].is_string(), "{answered}");
+    laptop.world.sh("relaunch prompt site");
+    let closed = laptop.world.closed("site", "delivered", 1)[0]["answer"].clone();
+    assert_eq!((closed["by"].as_str(), &closed["signature"]), (Some("ann the reviewer"), &answered["answer"]["signature"]), "{closed}");
+    assert!(closed["signature"].is_string(), "{closed}");
+}

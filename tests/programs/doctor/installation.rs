@@ -1,0 +1,119 @@
+//! What lies outside of the mailbox: programs, configuration, folders, targets.
+
+use super::*;
+
+#[test]
+fn doctor_reports_an_unreadable_configuration() {
+    let world = well();
+    configure(&world, "[limit]\ngrace = '3s'\n");
+    // Without it the default agent is looked for as well.
+    world.sh("mkdir -p on && cp agent on/claude");
+    let found: Vec<Value> = findings(&world).into_iter().filter(|f| f["kind"] == "config").collect();
+    assert_eq!(found.len(), 1);
+    assert!(found[0]["problem"].as_str().unwrap().contains("did you mean `limits.grace`"), "{found:#?}");
+    assert!(found[0]["mend"].as_str().unwrap().starts_with("${EDITOR:-vi} "));
+    world.sh("rm .config/askbox/config.toml");
+    let ran = world.shell("ASKBOX_CONFIG=$PWD/none.toml PATH=$PWD/on:$PATH askbox doctor");
+    assert!(ran.stdout.contains("which does not exist") && ran.stdout.contains("$ askbox init\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_reports_a_configuration_that_others_may_write() {
+    let world = well();
+    world.sh("chmod 666 .config/askbox/config.toml");
+    finds_and_mends(&world, "config_mode", "config.toml");
+}
+
+#[test]
+fn doctor_reports_a_missing_agent_program() {
+    let world = well();
+    world.sh("mv agent away");
+    assert!(finds(&world, "no_runner", "runner.claude.program").contains("config.toml"));
+}
+
+#[test]
+fn doctor_says_how_to_install_a_missing_claude() {
+    let world = World::new();
+    let ran = world.shell("askbox=$(command -v askbox); PATH=/nowhere; $askbox doctor");
+    assert!(ran.stdout.contains("no_runner") && ran.stdout.contains("$ npm install -g @anthropic-ai/claude-code"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_shows_a_target_and_keeps_its_address_to_itself() {
+    let world = well();
+    configure(&world, "[target.phone]\nntfy = 'https://ntfy.sh/secret-topic'\n");
+    let out = world.sh("askbox doctor --config");
+    assert!(out.contains("target.phone.ntfy_replies") && out.contains("Target phone (ntfy): never told, never confirmed."), "{out}");
+    assert!(!out.contains("secret-topic"), "{out}");
+    configure(&world, "[target.phone]\nperson = 'ann'\n");
+    finds(&world, "no_notifier", "target.phone");
+    configure(&world, "[target.phone]\nwebhook = 'https://example.org/'\nsecret_file = '/no/such/file'\n");
+    assert!(finds(&world, "no_secret", "target.phone.secret_file").ends_with(".config/askbox/config.toml"));
+    let told = world.shell("askbox notify test </dev/null");
+    assert_eq!(told.code(), 1, "{told:?}");
+    let hint = "hint: secret_file in the section of the target names that file: correct it, or write the file";
+    assert!(told.stderr.contains("the secret in /no/such/file cannot be read: ") && told.stderr.contains(hint), "{told:?}");
+}
+
+#[test]
+fn doctor_reports_a_missing_notifier_and_a_missing_folder() {
+    let world = well();
+    configure(&world, "[notify]\ncommand = ['/no/such/program']\n");
+    finds(&world, "no_notifier", "notify.command");
+    let agent = world.path("agent");
+    let roots = world.path("work");
+    let config = format!("[relaunch]\ncwd_roots = ['{}']\n[runner.claude]\nprogram = '{}'\n", roots.display(), agent.display());
+    std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
+    finds_and_mends(&world, "no_folder", "relaunch.cwd_roots");
+}
+
+#[test]
+fn doctor_reports_missing_programs_of_askbox() {
+    let world = well();
+    world.sh("mkdir alone && cp \"$(command -v askbox)\" alone");
+    let ran = world.shell("PATH=/nowhere alone/askbox doctor");
+    for name in ["ask-post", "ask-answer", "checkpoint", "relaunch"] {
+        assert!(ran.stdout.contains(&format!("no_program: {name}: ")), "{}", ran.stdout);
+    }
+    // How they are installed again depends on how this one was.
+    assert!(ran.stdout.contains("$ tar -xzf askbox-") && !ran.stdout.contains("cargo install"), "{}", ran.stdout);
+    for (folder, command) in
+        [(".cargo/bin", "cargo install"), ("lib/node_modules/askbox/bin", "npm install -g npm-askbox-*.tgz npm-linux-")]
+    {
+        world.sh(&format!("mkdir -p {folder} && cp alone/askbox {folder}"));
+        let ran = world.shell(&format!("PATH=/nowhere {folder}/askbox doctor"));
+        assert!(ran.stdout.contains(&format!("$ {command}")), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_doctor_tells_of_the_pages_devices_and_of_a_file_of_them_that_others_may_use() {
+    let world = well();
+    assert!(!world.shell("askbox doctor").stdout.contains("The page:"));
+    let now = chrono::Utc::now();
+    let device = |name: &str, hours: i64| {
+        let at = (now - chrono::TimeDelta::hours(hours)).to_rfc3339();
+        format!(r#"{{"sha256":"00","name":"{name}","since":"{at}","seen_at":"{at}"}}"#)
+    };
+    let file = world.path(".config/askbox/web-devices.json");
+    let write = |text: &str, mode: &str| {
+        std::fs::write(&file, text).unwrap();
+        world.sh(&format!("chmod {mode} .config/askbox/web-devices.json"));
+    };
+    let two = format!(r#"{{"links":[],"devices":[{},{}]}}"#, device("desk", 50), device("ann's phone", 5));
+    write(&two, "600");
+    let said = world.shell("askbox doctor").stdout;
+    assert!(said.contains("The page: 2 devices are signed in, last seen 5h ago: ann's phone.\n"), "{said}");
+    assert_eq!(report(&world)["page"]["devices"][0]["name"], "desk");
+    for (mode, words) in [("640", "may read which devices there are"), ("606", "may write it, and so sign devices in")] {
+        write(&two, mode);
+        let mend = finds(&world, "page_mode", &file.display().to_string());
+        assert!(world.shell("askbox doctor").stdout.contains(words));
+        world.sh(&mend);
+        assert_eq!(findings(&world), [] as [Value; 0]);
+    }
+    write("{", "600");
+    let mend = finds(&world, "page_devices", &file.display().to_string());
+    world.sh(&mend);
+    assert_eq!(findings(&world), [] as [Value; 0]);
+}

@@ -1,0 +1,113 @@
+//! Answers that nobody takes up, and runs that ended badly.
+
+use super::*;
+use crate::support::Watcher;
+
+/// A watcher that is stopped is there, and does nothing: it has passed over an old answer.
+fn passes_over(world: &World, workflow: &str) -> Watcher {
+    let watcher = world.watch();
+    world.sh(&format!("kill -STOP {}", watcher.process.pid()));
+    answered(world, workflow);
+    backdate(world, &format!("m/answered/{workflow}.json"));
+    watcher
+}
+
+#[test]
+fn doctor_reports_an_answer_that_no_watcher_takes_up() {
+    let world = well();
+    answered(&world, "w");
+    assert_eq!(findings(&world), [] as [Value; 0], "it is young");
+    backdate(&world, "m/answered/w.json");
+    assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");
+    let _watcher = world.watch();
+    until("nothing is left to be mended", || findings(&world).is_empty());
+}
+
+#[test]
+fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
+    let world = well();
+    let watcher = passes_over(&world, "w");
+    finds_and_mends(&world, "stuck", "w");
+    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+}
+
+#[test]
+fn while_the_queue_is_paused_the_doctor_calls_no_answer_stuck_and_says_what_ends_the_pause() {
+    let world = well();
+    let watcher = passes_over(&world, "w");
+    world.sh("relaunch pause");
+    assert_eq!(finds(&world, "paused", "the queue"), "relaunch go");
+    world.sh("relaunch go");
+    finds_and_mends(&world, "stuck", "w");
+    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+}
+
+#[test]
+fn doctor_reports_a_round_whose_claimer_died() {
+    needs!("jq");
+    let world = well();
+    answered(&world, "w");
+    world.sh("q=$(jq -r .question_id m/answered/w.json) && mv m/answered/w.json m/running/w.$q.json && touch -d '1 hour ago' m/running/*");
+    finds_and_mends(&world, "orphaned", "w");
+    assert_eq!(world.sh("relaunch status w --json | jq -r .state"), "delivered");
+}
+
+#[test]
+fn doctor_reports_an_attempt_that_is_due_and_not_made() {
+    let world = well();
+    let agent = std::fs::read_to_string(world.path("agent")).unwrap();
+    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    world.sh("sed -i 's/attempts = 1/attempts = 3/' .config/askbox/config.toml");
+    answered(&world, "w");
+    let running = Running::start(&mut world.shell_command("exec relaunch w >/dev/null 2>&1"));
+    until("its back-off", || world.shell("relaunch status w").stdout.contains("retrying"));
+    running.kill();
+    // It waits for its time, and nobody is there to see to it then.
+    assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");
+    let run = world.sh("ls m/runs/w/*/1/run.json");
+    let record = std::fs::read_to_string(world.path(&run)).unwrap();
+    std::fs::write(world.path(&run), record.replace("\"retry_at\": \"2", "\"retry_at\": \"1")).unwrap();
+    std::fs::write(world.path("agent"), agent).unwrap();
+    finds_and_mends(&world, "stuck", "w");
+}
+
+#[test]
+fn doctor_reports_parked_and_interrupted_runs() {
+    let world = well();
+    let agent = std::fs::read_to_string(world.path("agent")).unwrap();
+    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    answered(&world, "w");
+    assert_eq!(world.shell("relaunch w").code(), 1);
+    std::fs::write(world.path("agent"), agent).unwrap();
+    assert_eq!(finds(&world, "parked", "w"), "relaunch retry w");
+    let run = world.sh("ls m/runs/w/*/1/run.json");
+    let record = std::fs::read_to_string(world.path(&run)).unwrap();
+    std::fs::write(world.path(&run), record.replace("\"parked\"", "\"interrupted\"")).unwrap();
+    finds_and_mends(&world, "interrupted", "w");
+}
+
+#[test]
+fn doctor_reports_a_run_record_that_cannot_be_read() {
+    let world = well();
+    answered(&world, "w");
+    world.sh(
+        "relaunch w && f=$(ls m/closed/w.*) && mv $f m/parked/ && cp m/runs/w/*/1/run.json kept && echo '{' > $(ls m/runs/w/*/1/run.json)",
+    );
+    let mend = finds(&world, "unreadable", "runs/w/");
+    let record = std::fs::read_to_string(world.path("kept")).unwrap();
+    let editor = editor(&world, &record);
+    world.sh(&(editor + &mend));
+    finds(&world, "parked", "w");
+}
+
+#[test]
+fn what_would_be_refused_while_a_person_holds_the_queue_is_suggested_behind_the_command_that_ends_that() {
+    let world = well();
+    // Answered, and a crash before the pending copy was removed.
+    world.sh("ask-post -w one 'Go?' -t yes_no && cp m/pending/one.json kept && ask-answer one yes && relaunch one && cp kept m/pending/one.json && relaunch pause");
+    let found = findings(&world);
+    let half_done = found.iter().find(|finding| finding["kind"] == "half_done").unwrap();
+    assert_eq!(half_done["mend"], "relaunch go && relaunch -- one");
+    world.sh("relaunch go");
+    assert_eq!(finds(&world, "half_done", "one"), "relaunch -- one");
+}

@@ -1,0 +1,58 @@
+//! Many connections at once, from those who are not signed in.
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::support::{World, until};
+
+/// The beginning of a request, which never goes on.
+const HALF: &str = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+
+/// Whether the other side has ended this connection.
+fn is_over(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    match stream.read(&mut [0; 64]) {
+        Ok(count) => count == 0,
+        Err(e) => e.kind() != std::io::ErrorKind::WouldBlock,
+    }
+}
+
+#[test]
+fn half_requests_of_strangers_keep_nobody_from_the_page() {
+    let world = World::new();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "desk");
+    let mut open = browser.follow();
+    open.hears("text/event-stream");
+    let stranger = page.browser();
+    let begun = Instant::now();
+    let mut halves: Vec<_> = (0..400).map(|_| stranger.open(HALF)).collect();
+    // A person comes in at once, and signs in at once.
+    browser.see("/");
+    page.signed_in(&world, "phone").see("/");
+    // A stranger is sent away after ten seconds, so that by then there is room in any case.
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    until("the oldest made room", || is_over(&mut halves[0]));
+    assert!(!is_over(halves.last_mut().unwrap()), "the last one is still there");
+    // A page that was open before hears what changes.
+    world.ok("ask-post", &["-w", "news", "A question?"]);
+    open.hears("data: news");
+}
+
+#[test]
+fn a_stranger_who_does_not_say_what_it_wants_is_sent_away_and_a_device_is_not() {
+    let world = World::new();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "desk");
+    let cookie = browser.cookie.clone().unwrap();
+    let mut known = browser.open(&format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"));
+    let mut silent = page.browser().open(HALF);
+    let begun = Instant::now();
+    assert!(matches!(silent.read(&mut [0; 64]), Ok(0) | Err(_)));
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    let mut reply = [0; 4096];
+    assert!(known.read(&mut reply).unwrap() > 0);
+    std::io::Write::write_all(&mut known, format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n").as_bytes()).unwrap();
+    assert!(known.read(&mut reply).unwrap() > 0, "its connection is kept");
+}

@@ -1,0 +1,135 @@
+//! The questions of other machines, reached by the real ssh, on the page of one.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::browsers;
+use crate::support::machine::configure;
+use crate::support::{Browser, Machine, Page, World, needs, program, until};
+
+/// A machine on which `docs-42` asks.
+fn asking(here: &World, name: &str) -> Machine {
+    let machine = Machine::new(here, name);
+    let question = format!("Merge the sections on {name}?");
+    machine.world.ok("ask-post", &["-w", "docs-42", &question, "-o", "merge=Into one", "-o", "keep=Keep both"]);
+    machine
+}
+
+/// The page here, once it shows the questions of these machines.
+fn hub(here: &World, machines: &[&Machine]) -> (Page, Browser) {
+    configure(here, machines);
+    let page = here.serve_page();
+    let browser = page.signed_in(here, "hub");
+    for machine in machines {
+        until("its question is shown", || browser.see("/").text().contains(&format!("Merge the sections on {}?", machine.name)));
+    }
+    (page, browser)
+}
+
+/// Where the question of a machine is shown.
+fn place(machine: &Machine) -> String {
+    format!("/q/{}:docs-42/{}", machine.name, machine.world.round("docs-42"))
+}
+
+#[test]
+fn the_hub_in_a_real_browser_shows_three_machines_one_of_them_cut_off_and_an_answer_is_sent_and_then_accepted() {
+    needs!("chromium", "node", "sshd", "ssh");
+    let here = World::new();
+    here.ok("ask-post", &["-w", "local-1", "Which port?", "-t", "number"]);
+    let [build, lab, edge] = ["build", "lab", "edge"].map(|name| asking(&here, name));
+    let (page, browser) = hub(&here, &[&build, &lab, &edge]);
+    assert!(browser.see("/").body.contains("data-count=\"4\""));
+    edge.cut();
+    until("the page says that edge is away", || browser.see("/").text().contains("edge is not reached"));
+    let given = json!({
+        "base": page.browser().origin(), "link": here.link_to_page(None),
+        "places": {"build": place(&build), "lab": place(&lab), "edge": place(&edge)},
+        "program": program("ask-answer"), "lab": lab.world.mailbox(), "folder": std::env::var("ASKBOX_TEST_PICTURES").ok(),
+    });
+    let found = browsers::run(&here, "hub.js", &given);
+    assert_eq!(found["serious"], json!([]), "{found}");
+    let answer = &build.world.document("answered/docs-42.json")["answer"];
+    assert_eq!((&answer["value"], &answer["by"]), (&json!("merge"), &json!("ann's phone")));
+    assert!(answer["channel"].as_str().unwrap().starts_with("web on ") && answer["offer_id"].is_string(), "{answer}");
+    assert_eq!(lab.world.document("answered/docs-42.json")["answer"]["by"], "bob");
+    assert_eq!((edge.world.names("pending"), here.names("pending")), (vec!["docs-42.json".to_owned()], vec!["local-1.json".to_owned()]));
+    edge.set_down(false);
+    until("edge is back", || !browser.see("/").text().contains("edge is not reached"));
+}
+
+#[test]
+fn a_machine_that_says_nothing_holds_up_no_page_and_what_is_known_of_one_stays() {
+    needs!("sshd", "ssh");
+    let here = World::new();
+    let [build, mute] = ["build", "mute"].map(|name| asking(&here, name));
+    {
+        let _seen = hub(&here, &[&build, &mute]);
+    }
+    // A new page, while one machine takes connections and says nothing: its rows come from what was known last.
+    mute.set_silent(true);
+    mute.servers().into_iter().for_each(|pid| crate::support::signal(pid, crate::support::Signal::KILL));
+    // A connection that breaks is not one that says nothing.
+    let kept = here.home().join(".local/state/askbox/peers/mute.ssh");
+    until("the kept connection is gone", || !kept.exists());
+    let page = here.serve_page();
+    let browser = page.signed_in(&here, "ann's phone");
+    let begun = Instant::now();
+    let inbox = browser.see("/").text();
+    let question = browser.see(&place(&mute)).text();
+    // Connecting is given up after much more than that.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        inbox.contains("Merge the sections on mute?") && inbox.contains("as of ") && inbox.contains("mute has not answered yet"),
+        "{inbox}"
+    );
+    assert!(question.contains("nothing can be sent there now"), "{question}");
+    let refused = browser.fill(&place(&mute), &[("a0", "0"), ("note", "keep this"), ("act", "send")]);
+    assert!(
+        refused.status == 422 && refused.text().contains("Nothing was sent") && refused.body.contains("keep this"),
+        "{}",
+        refused.text()
+    );
+    until("the other machine is there", || {
+        let inbox = browser.see("/");
+        inbox.body.matches("class=\"card away\"").count() == 1 && inbox.text().contains("Merge the sections on build?")
+    });
+    assert_eq!(mute.world.names("answered"), [] as [&str; 0]);
+}
+
+#[test]
+fn an_offer_counts_for_what_was_shown_and_once() {
+    needs!("sshd", "ssh");
+    let here = World::new();
+    let build = asking(&here, "build");
+    let (_page, browser) = hub(&here, &[&build]);
+    let path = place(&build);
+    let shown = browser.see(&path);
+    // The question is another one by now.
+    let file = build.world.in_mailbox("pending/docs-42.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("Merge the sections", "Delete the sections", 1)).unwrap();
+    until("the change is heard", || browser.see("/").text().contains("Delete the sections"));
+    let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+    assert!(refused.status == 422 && refused.text().contains("The question has changed"), "{}", refused.text());
+    assert!(build.world.names("answered").is_empty());
+    // An address of no machine, and of no round.
+    for (missing, status) in
+        [(path.replace("build:", "nobody:"), 404), (path.replace("build:", "-oX:"), 422), ("/q/build:nobody".into(), 404)]
+    {
+        assert_eq!(browser.get(&missing).status, status, "{missing}");
+    }
+    assert_eq!(browser.get("/q/build:docs-42").header("location"), Some(path.as_str()));
+    // The same form twice, as a browser sends it that heard no reply.
+    let shown = browser.see(&path);
+    for _ in 0..2 {
+        let sent = browser.fill_as_shown(&shown, &path, &[("a0", "1"), ("act", "send")]);
+        assert_eq!((sent.status, sent.header("location")), (303, Some(format!("{path}#outcome").as_str())), "{}", sent.text());
+        let told = browser.see(&path).text();
+        assert!(told.contains("sent") && !told.contains("answered"), "{told}");
+    }
+    until("build has accepted it", || browser.see(&path).body.contains("<li class=\"done\"><span class=\"step\">accepted by build"));
+    assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "keep");
+    assert_eq!(build.world.audit("docs-42").iter().filter(|event| *event == "answered").count(), 1);
+    until("it waits no longer", || !browser.see("/").text().contains("docs-42"));
+}
