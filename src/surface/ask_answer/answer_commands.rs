@@ -236,7 +236,7 @@ fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
 }
 
 /// Whether an id alone opens the question: a person sits at the terminal, and no flag gives an answer.
-fn opens(args: &AskAnswer) -> bool {
+pub fn opens(args: &AskAnswer) -> bool {
     let given = &args.reply;
     let is_plain = given.file.is_none() && given.note.is_none() && given.round.is_none() && !given.text && !args.common.json;
     is_plain && program::is_interactive()

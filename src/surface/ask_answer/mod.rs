@@ -19,4 +19,4 @@ pub mod listing;
 pub mod question_text;
 pub mod short_id;
 
-pub use answer_commands::run;
+pub use answer_commands::{opens, run};

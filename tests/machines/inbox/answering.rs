@@ -214,6 +214,24 @@ fn a_question_of_another_machine_is_opened_by_its_address() {
 }
 
 #[test]
+fn an_address_without_an_answer_opens_the_question_and_an_unknown_one_leaves_the_screen_alone() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, build) = two();
+    let terminal = Terminal::new(&here);
+    terminal.press(&["clear; ask-answer build:docs --by ann; echo left=$?", "Enter"]);
+    let screen = terminal.see("esc later");
+    assert!(screen.contains("build:docs-42 · by reviewer"), "a part of the id is enough: {screen}");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("build:docs-42: answered: drop; accepted by build");
+    assert_eq!(build.world.document("answered/docs-42.json")["answer"]["by"], "ann");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    terminal.press(&["clear; ask-answer build:nothing; echo left=$?", "Enter"]);
+    let screen = terminal.see("left=3");
+    assert!(screen.contains("nothing waits for no answer on build"), "{screen}");
+}
+
+#[test]
 fn an_answer_that_does_not_count_there_leaves_the_question_open_with_its_draft() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();

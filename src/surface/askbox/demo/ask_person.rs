@@ -5,7 +5,8 @@ use std::io::BufRead;
 use crate::error::{IoContext, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::surface::askbox::inbox::{self, Decision};
+use crate::surface::askbox::inbox;
+use crate::surface::person::decision::Decision;
 use crate::surface::program;
 
 /// What the person does with the demo's question.
@@ -31,7 +32,7 @@ pub(super) fn wants_to_go_on() -> Result<bool> {
 pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Reply> {
     loop {
         match inbox::ask(mailbox, workflow)? {
-            Some(Decision::Answer(value)) => return Ok(Reply::Answer(value.to_text())),
+            Some(Decision::Answer(value, _)) => return Ok(Reply::Answer(value.to_text())),
             Some(Decision::Decline(_)) => return Ok(Reply::Decline),
             Some(Decision::AskBack(_)) => program::say("note: the demo's agent is a script, and cannot reply to a question\n"),
             None => return Ok(Reply::Leave),

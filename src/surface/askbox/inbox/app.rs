@@ -20,10 +20,11 @@ use crate::surface::askbox::inbox::question::kept::{Kept, Unkept};
 use crate::surface::askbox::inbox::question::opened::Opened;
 use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
-use crate::surface::askbox::inbox::sender::{self, Decision, Sender};
+use crate::surface::askbox::inbox::sender::{self, Sender};
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::askbox::inbox::sent::outcomes::{Outcomes, State};
 use crate::surface::askbox::inbox::waking::Changes;
+use crate::surface::person::decision::Decision;
 use crate::time;
 
 /// The shortest time between two readings of the answered rounds.

@@ -8,9 +8,10 @@ use crate::address::Address;
 use crate::error::Error;
 use crate::surface::askbox::inbox::app::{App, Confirm, Place, Wish};
 use crate::surface::askbox::inbox::line::{self, Purpose};
+use crate::surface::askbox::inbox::sender;
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
-use crate::surface::askbox::inbox::sender::{self, Decision};
 use crate::surface::askbox::inbox::sent::given::Given;
+use crate::surface::person::decision::Decision;
 
 /// How many questions of other machines are declined together.
 const DECLINED_ELSEWHERE: usize = 8;
@@ -65,7 +66,10 @@ impl App<'_> {
         match purpose {
             Purpose::Filter => {}
             Purpose::DeclineMarked(_) => self.confirms = Some(Confirm { rows: self.waiting.marked(), why: text }),
-            Purpose::Decline => return self.decide(Decision::Decline(text)),
+            Purpose::Decline => {
+                let why = if text.trim().is_empty() { self.note() } else { text };
+                return self.decide(Decision::Decline(why));
+            }
             Purpose::AskBack => return self.decide(Decision::AskBack(text)),
             Purpose::Note => {
                 if let Place::Question(opened) = &mut self.place {
@@ -74,6 +78,11 @@ impl App<'_> {
             }
         }
         Wish::Nothing
+    }
+
+    /// The note beside the answer of the open question.
+    pub(super) fn note(&self) -> String {
+        if let Place::Question(opened) = &self.place { opened.draft.note.clone() } else { String::new() }
     }
 
     pub(super) fn decide(&mut self, decision: Decision) -> Wish {
@@ -94,7 +103,7 @@ impl App<'_> {
         self.keep_drafts();
         let Place::Question(opened) = &self.place else { return };
         let address = opened.shown.address();
-        match self.sender.send(&opened.shown, decision, &opened.draft.note) {
+        match self.sender.send(&opened.shown, decision) {
             Ok(sent) => {
                 self.said = match (&sent.at.host, &sent.warning) {
                     // It is no answer before that machine says so.
@@ -150,7 +159,7 @@ impl App<'_> {
                 if self.is_on_its_way(&shown.at()) {
                     return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
                 }
-                self.sender.send(&shown, Decision::Decline(confirmed.why.clone()), "")
+                self.sender.send(&shown, Decision::Decline(confirmed.why.clone()))
             });
             match result {
                 Ok(sent) => {

@@ -6,7 +6,8 @@ use crate::surface::askbox::inbox::app::{App, Place, Wish};
 use crate::surface::askbox::inbox::line::Purpose;
 use crate::surface::askbox::inbox::question::kept::Kept;
 use crate::surface::askbox::inbox::question::opened::Act;
-use crate::surface::askbox::inbox::sender::{self, Decision};
+use crate::surface::askbox::inbox::sender;
+use crate::surface::person::decision::Decision;
 
 /// How long a page of the answered rounds is, in rows.
 const PAGE: isize = 10;
@@ -143,7 +144,7 @@ impl App<'_> {
             Act::Nothing => {}
             Act::Back if self.asks_only => return Wish::Leave(0),
             Act::Back => self.close(),
-            Act::Send(value) => return self.decide(Decision::Answer(value)),
+            Act::Send(value) => return self.decide(Decision::Answer(value, self.note())),
             Act::Ask(purpose) => self.ask(purpose),
             Act::Say(words) => self.said = words.into_owned(),
             Act::Edit => {

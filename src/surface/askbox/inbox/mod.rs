@@ -41,7 +41,6 @@ use crate::surface::ask_answer::answering;
 use crate::surface::program;
 
 pub use run::ask;
-pub use sender::Decision;
 
 /// `askbox inbox`: shows it until the person leaves it; returns the exit status.
 pub fn open(args: &Inbox) -> Result<u8> {

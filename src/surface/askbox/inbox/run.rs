@@ -24,8 +24,9 @@ use crate::surface::ask_answer::{editor, question_text};
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
 use crate::surface::askbox::inbox::draw;
 use crate::surface::askbox::inbox::leave;
-use crate::surface::askbox::inbox::sender::{self, Decision, Others, Sender};
+use crate::surface::askbox::inbox::sender::{self, Others, Sender};
 use crate::surface::askbox::inbox::waking::Waking;
+use crate::surface::person::decision::Decision;
 use crate::surface::program;
 
 /// How long questions are read before the first picture, and between two looks at the keys.

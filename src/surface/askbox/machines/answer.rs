@@ -19,7 +19,9 @@ use crate::peers::known::Reach;
 use crate::peers::remote_question::{Asked, RemoteQuestion};
 use crate::peers::{Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
-use crate::surface::ask_answer::{answering, ask_user, editor, question_text, short_id};
+use crate::surface::args::askbox_args::Inbox;
+use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
+use crate::surface::askbox::inbox;
 use crate::surface::askbox::machines::{age, connect, takes_offers, unreachable, views};
 use crate::surface::program;
 use crate::text;
@@ -56,8 +58,12 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
             if reply.file.is_some() && !words.is_empty() {
                 return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
             }
+            let id = id.parse()?;
+            if words.is_empty() && ask_answer::opens(args) {
+                return open(args, &id);
+            }
             let person = person()?;
-            let question = to_answer(&id.parse()?)?;
+            let question = to_answer(&id)?;
             let typed = &asked(&question.1)?.document.typed;
             let mut answer = match &reply.file {
                 Some(file) => {
@@ -70,6 +76,13 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
             send(args, &question, reply.round, answer, &person)
         }
     }
+}
+
+/// Opens the question in the inbox.
+fn open(args: &AskAnswer, id: &Address) -> Result<u8> {
+    // An unknown id is an error before the screen changes.
+    let address = found(id, false)?.1.address();
+    inbox::open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() })
 }
 
 /// What a person answers through, as the other machine tells it: `inbox on laptop`.

@@ -114,8 +114,11 @@ pub(in crate::surface::askbox) fn staleness(view: &HostView) -> Option<String> {
 
 /// The same with what becomes of an answer meanwhile.
 pub(in crate::surface::askbox) fn while_away(view: &HostView) -> Option<String> {
-    let then =
-        if view.takes_offers() { "an answer is kept for it, and it decides when it is back" } else { "nothing can be sent there now" };
+    let then = match view.reach {
+        _ if view.takes_offers() => "an answer is kept for it, and it decides when it is back",
+        Reach::Connecting => "an answer waits a few seconds for it",
+        _ => "nothing can be sent there now",
+    };
     Some(format!("{}; {then}", staleness(view)?))
 }
 
@@ -130,4 +133,12 @@ pub(in crate::surface::askbox) fn takes_offers(view: &HostView) -> Result<()> {
     let why = unreachable(view.host.as_str(), &view.reach);
     let hint = why.hint();
     Err(Error::failed(format!("{} (last seen {})", program::message(&why), age(view)), hint))
+}
+
+/// The same for a person who sees what becomes of the offer: a machine that is tried for the first time is offered it, which tries it as well.
+///
+/// # Errors
+/// Those of [`takes_offers`].
+pub(in crate::surface::askbox) fn may_take_offers(view: &HostView) -> Result<()> {
+    if view.reach == Reach::Connecting { Ok(()) } else { takes_offers(view) }
 }

@@ -22,7 +22,8 @@ use crate::peers::{Peers, Progress, RemoteQuestion};
 use crate::surface::askbox::machines::{self, answer};
 use crate::surface::askbox::web::changes::Changes;
 use crate::surface::askbox::web::index::{self, Row};
-use crate::surface::askbox::web::send::{CHANNEL, Decision};
+use crate::surface::askbox::web::send::CHANNEL;
+use crate::surface::person::decision::Decision;
 use crate::surface::program;
 use crate::{text, thread};
 
@@ -150,7 +151,7 @@ impl Elsewhere {
     pub fn offer(&self, question: &RemoteQuestion, decision: Decision, device: &str, draft: (String, String)) -> Result<()> {
         let host = &question.host;
         let view = self.machine(host)?;
-        machines::takes_offers(&view)?;
+        machines::may_take_offers(&view)?;
         let (round, asked) = (answer::as_round(question)?, answer::asked(question)?);
         let typed = &round.document.typed;
         let person = program::answerer(device, &answer::channel(CHANNEL), Through::Web)?;

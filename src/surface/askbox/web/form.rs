@@ -15,7 +15,7 @@ use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
-use crate::surface::askbox::web::send::Decision;
+use crate::surface::person::decision::Decision;
 
 /// All words in a form whose question is not known any more.
 pub fn words(posted: &Posted) -> String {

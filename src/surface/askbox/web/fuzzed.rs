@@ -12,7 +12,7 @@ use crate::config;
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::form::{Done, Filled};
 use crate::surface::askbox::web::gate::{self, Hosts, Posted};
-use crate::surface::askbox::web::send::Decision;
+use crate::surface::person::decision::Decision;
 
 /// What a person decided by a form, if that leaves nothing open: an answer, else what else was pressed.
 #[derive(Debug)]

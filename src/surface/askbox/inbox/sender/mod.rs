@@ -18,8 +18,9 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::QuestionId;
 use crate::mailbox::who::answerer::Answerer;
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question};
+use crate::mailbox::{Mailbox, Question};
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
+use crate::surface::person::decision::Decision;
 use crate::surface::program;
 
 pub use there::Others;
@@ -33,29 +34,6 @@ pub struct Sender<'a> {
     pub mailbox: &'a Mailbox,
     pub others: &'a Others,
     pub person: &'a Answerer,
-}
-
-/// What a person decided.
-#[derive(Debug, Clone)]
-pub enum Decision {
-    /// With this value.
-    Answer(AnswerValue),
-    /// Not to answer, for this reason, which may be empty.
-    Decline(String),
-    /// To ask the agent this first.
-    AskBack(String),
-}
-
-impl Decision {
-    /// The answer, as this person gives it.
-    fn given_by(self, person: &Answerer, note: &str) -> Answer {
-        let words = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
-        match self {
-            Self::Answer(value) => Answer { note: words(note), ..person.value(value) },
-            Self::Decline(why) => person.declined(words(&why).or(words(note))),
-            Self::AskBack(question) => person.asking_back(question),
-        }
-    }
 }
 
 /// A question of the list.
@@ -90,8 +68,8 @@ pub struct Offered {
 
 impl Sender<'_> {
     /// Sends a decision about the question that was shown, and about no other.
-    pub fn send(self, shown: &Shown, decision: Decision, note: &str) -> Result<Sent> {
-        let answer = decision.given_by(self.person, note);
+    pub fn send(self, shown: &Shown, decision: Decision) -> Result<Sent> {
+        let answer = decision.given_by(self.person);
         match &shown.host {
             None => here::send(self.mailbox, self.person, shown, answer),
             Some(host) => self.others.send(self.person, host, shown, answer),

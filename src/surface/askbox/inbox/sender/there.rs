@@ -128,7 +128,7 @@ impl Others {
     pub(super) fn send(&self, person: &Answerer, host: &HostName, shown: &Shown, answer: Answer) -> Result<Sent> {
         let (latest, question) = (self.latest(), shown.question());
         let peers = self.peers().ok_or_else(|| no_peer(host))?;
-        machines::takes_offers(latest.machine(host).ok_or_else(|| no_peer(host))?)?;
+        machines::may_take_offers(latest.machine(host).ok_or_else(|| no_peer(host))?)?;
         answering::only_a_person_approves(question)?;
         let answer = Answer { channel: answer::channel(CHANNEL), ..answer };
         // Words that are close to an option were asked back already.

@@ -19,8 +19,9 @@ use crate::surface::askbox::web::pages::frame::Frame;
 use crate::surface::askbox::web::pages::outcome::Outcome;
 use crate::surface::askbox::web::pages::{ask, elsewhere};
 use crate::surface::askbox::web::reply;
-use crate::surface::askbox::web::send::{self, CHANNEL, Decision};
+use crate::surface::askbox::web::send::{self, CHANNEL};
 use crate::surface::askbox::web::site::Visit;
+use crate::surface::person::decision::Decision;
 use crate::surface::{ask_answer::answering, program};
 
 #[derive(Template)]
