@@ -1,7 +1,7 @@
 //! The operator's configuration. What askbox executes comes from here alone, never from a question.
 //!
 //! Each key is described once, in the doc comment of its field. The file that `askbox init` writes, the table in
-//! `docs/guide-operator.md` and the JSON Schema are made from these descriptions.
+//! `docs/configuration.md` and the JSON Schema are made from these descriptions.
 //!
 //! - `section`: the macro that defines a section, and the type of a key.
 //! - `sections`: the sections, one file each. `tool_rules`: rules that name calls of tools.

@@ -155,13 +155,13 @@ fn the_table_of_keys_in_the_operators_guide_is_current() {
         format!("| `{}` | `{}` | {meaning} |\n", key.path.replace('*', "NAME"), config::default_of(key))
     };
     let table = format!("| key | default | meaning |\n|---|---|---|\n{}", config::keys().map(row).collect::<String>());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide-operator.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = page.split_once("<!-- keys -->\n").unwrap();
     let (written, tail) = rest.split_once("<!-- end -->").unwrap();
     if std::env::var_os("ASKBOX_WRITE_DOCS").is_some() {
         std::fs::write(&path, format!("{head}<!-- keys -->\n{table}<!-- end -->{tail}")).unwrap();
     } else {
-        assert_eq!(written, table, "docs/guide-operator.md is stale; ASKBOX_WRITE_DOCS=1 rewrites the table");
+        assert_eq!(written, table, "docs/configuration.md is stale; ASKBOX_WRITE_DOCS=1 rewrites the table");
     }
 }

@@ -30,6 +30,7 @@ mod near_misses;
 mod next_steps;
 mod notify_test;
 mod other_folders;
+mod pages;
 mod platform_room;
 mod questions;
 mod schema_is_current;
