@@ -144,7 +144,7 @@ fn nothing_is_left(world: &World) {
 #[test]
 fn a_demo_that_is_left_at_a_pause_or_at_the_question_leaves_nothing_behind() {
     needs!("tmux");
-    for (pause, key, status) in [(1, "q", 0), (1, "C-d", 0), (1, "C-c", 130), (2, "q", 0), (3, "Escape", 0)] {
+    for (pause, key, status) in [(1, "q", 0), (1, "C-d", 0), (1, "C-c", 130), (2, "q", 0), (3, "C-c", 130)] {
         let world = world();
         let terminal = demo(&world);
         terminal.see("Enter goes on");
@@ -165,6 +165,29 @@ fn a_demo_that_is_left_at_a_pause_or_at_the_question_leaves_nothing_behind() {
         assert!(!screen.contains("error:"), "{screen}");
         nothing_is_left(&world);
     }
+}
+
+#[test]
+fn a_question_that_is_left_open_waits_and_is_shown_again() {
+    needs!("tmux");
+    let world = world();
+    let terminal = demo(&world);
+    until_the_question(&terminal);
+    let drafts = world.home().join(".local/state/askbox/drafts");
+    let kept = || std::fs::read_dir(&drafts).into_iter().flatten().count();
+    terminal.press(&["my own words"]);
+    terminal.see("│ my own words");
+    terminal.press(&["Escape"]);
+    terminal.see("The question waits. Enter shows it again");
+    assert_eq!(kept(), 1);
+    terminal.press(&["Enter"]);
+    terminal.see("│ my own words");
+    terminal.press(&["Escape"]);
+    terminal.see("The question waits. Enter shows it again");
+    terminal.press(&["q", "Enter"]);
+    terminal.see("left=0");
+    assert_eq!(kept(), 0, "what was typed for a question that is gone is of no use");
+    nothing_is_left(&world);
 }
 
 #[test]

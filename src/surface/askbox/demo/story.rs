@@ -16,6 +16,7 @@ use crate::surface::askbox::demo::narration::{command, file, heading, print, wha
 use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::{Stage, succeeded};
 use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal, let_signal_end};
+use crate::surface::askbox::inbox::{self, RoundAt};
 use crate::surface::program;
 use crate::text;
 
@@ -26,6 +27,8 @@ const PACE: u64 = 500;
 enum End {
     Reached,
     Left,
+    /// Left with Ctrl-C.
+    Interrupted,
 }
 
 /// Runs the demo.
@@ -40,14 +43,14 @@ pub fn run(args: &Demo) -> Result<u8> {
             print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
         }
         Ok(End::Reached) => remove(stage.root())?,
-        Ok(End::Left) => {
+        Ok(End::Left | End::Interrupted) => {
             remove(stage.root())?;
             print("The demo has ended early, and its files are removed.\n")?;
         }
         // After a failure, the files show what happened.
         Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),
     }
-    done.map(|_| 0)
+    done.map(|end| if matches!(end, End::Interrupted) { 130 } else { 0 })
 }
 
 fn remove(root: &Path) -> Result<()> {
@@ -101,7 +104,11 @@ fn show(stage: &Stage, has_person: bool) -> Result<End> {
         // The person has said already that these are no misspelt option.
         Reply::Answer(answer) => run_program(stage, "ask-answer", &["--text", "--", script::WORKFLOW, answer])?,
         Reply::Decline => run_program(stage, "ask-answer", &["decline", script::WORKFLOW])?,
-        Reply::Leave => return Ok(End::Left),
+        Reply::Leave | Reply::Interrupt => {
+            // Nothing is left of the question that words were typed for.
+            inbox::forget(&RoundAt::here(round));
+            return Ok(if matches!(reply, Reply::Leave) { End::Left } else { End::Interrupted });
+        }
     }
 
     heading(4, "The watcher relaunches the agent once: a new process, with the checkpoint and the answer.")?;

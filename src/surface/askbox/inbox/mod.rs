@@ -40,7 +40,9 @@ use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::answering;
 use crate::surface::program;
 
-pub use run::ask;
+pub(in crate::surface::askbox) use question::kept::forget;
+pub(in crate::surface::askbox) use run::{Asked, ask};
+pub(in crate::surface::askbox) use sender::shown::RoundAt;
 
 /// `askbox inbox`: shows it until the person leaves it; returns the exit status.
 pub fn open(args: &Inbox) -> Result<u8> {

@@ -35,6 +35,9 @@ const READ_FOR: Duration = Duration::from_millis(5);
 /// The shortest time between two pictures while much is being read.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
+/// The exit status after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
 /// How long drafts are waited for once the terminal is gone.
 const KEEPS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -51,17 +54,32 @@ pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&Address>) -> Resu
     show(&mut App::new(Sender { mailbox, others: &others, person }, open)?, &mut waking)
 }
 
-/// Asks one question without sending what the person decides. `None` if the person leaves it open.
+/// What a person does with a question that is only asked.
+#[derive(Debug)]
+pub enum Asked {
+    /// Decides it.
+    Decided(Decision),
+    /// Leaves it open.
+    LeftOpen,
+    /// Ends the program (Ctrl-C).
+    Interrupted,
+}
+
+/// Asks one question without sending what the person decides.
 ///
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
-pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Decision>> {
+pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
     let person = Answerer::person(program::user(), sender::CHANNEL, Through::Terminal)?;
     let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
     let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
     app.asks_only = true;
-    show(&mut app, &mut waking)?;
-    Ok(app.decided)
+    let status = show(&mut app, &mut waking)?;
+    Ok(match app.decided {
+        Some(decision) => Asked::Decided(decision),
+        None if status == INTERRUPTED => Asked::Interrupted,
+        None => Asked::LeftOpen,
+    })
 }
 
 fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
@@ -103,7 +121,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             waking.sleep(until)?;
         }
         if waking.is_over() {
-            return Ok(130);
+            return Ok(INTERRUPTED);
         }
         for event in waking.keys().map_err(|e| terminal_failed(&e))? {
             dirty = true;

@@ -25,7 +25,7 @@ mod systemd;
 mod take_back;
 mod wanted;
 
-use inquire::Confirm;
+use inquire::{Confirm, InquireError};
 
 use std::fs::{File, TryLockError};
 
@@ -85,7 +85,11 @@ fn is_agreed(args: &Setup, question: &str) -> Result<bool> {
         return Err(Error::usage("nobody is here to agree to this, so nothing was written", "add --yes, or only look: --dry-run"));
     }
     let agreed = Confirm::new(question).with_default(false).prompt_skippable();
-    let agreed = agreed.map_err(|e| Error::failed(format!("cannot ask on this terminal: {e}"), "add --yes"))?;
+    let agreed = match agreed {
+        // Ctrl-C is a no.
+        Err(InquireError::OperationInterrupted) => None,
+        other => other.map_err(|e| Error::failed(format!("cannot ask on this terminal: {e}"), "add --yes"))?,
+    };
     if agreed != Some(true) {
         program::print("Nothing was changed.\n")?;
     }
