@@ -25,7 +25,13 @@ impl<'a> Terminal<'a> {
         let path = format!("PATH={}", world.path_with_programs());
         let env: Vec<String> = world.env().iter().map(|(name, value)| format!("{name}={value}")).chain([path]).collect();
         let env: Vec<&str> = env.iter().map(String::as_str).collect();
-        terminal.tmux(&[&begin, &env[..], variables, command].concat());
+        let words = [&begin, &env[..], variables, command].concat();
+        // The server of an earlier terminal of this world may still be on its way out.
+        let begun = until("the terminal begins", || {
+            let begun = output(terminal.command().args(&words));
+            (!begun.stderr.contains("server exited")).then_some(begun)
+        });
+        begun.ok();
         terminal
     }
 

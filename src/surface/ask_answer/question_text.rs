@@ -139,16 +139,26 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
     (out, question.context.as_deref())
 }
 
-/// What happens when the question's time is over.
+/// What happens when the question's time is over; what is still to happen, where it is.
 #[must_use]
 pub fn then_on_expiry(question: &Question) -> String {
+    let is_over = question.expires_at.is_some_and(|at| at <= time::now());
+    let then = if is_over { "" } else { "then " };
     match (question.on_expiry(), &question.default) {
         (OnExpiry::Default, Some(default)) if program::only_signed_answers_count() => {
-            format!("then it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
+            format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
         }
-        (OnExpiry::Default, Some(default)) => format!("then the default `{}` applies", excerpt(&default.to_text(), 60)),
+        (OnExpiry::Default, Some(default)) => {
+            let default = excerpt(&default.to_text(), 60);
+            if is_over {
+                format!("the watcher is to apply the default `{default}`")
+            } else {
+                format!("then the default `{default}` applies")
+            }
+        }
+        (OnExpiry::Cancel, _) if is_over => "the watcher is to cancel it".into(),
         (OnExpiry::Cancel, _) => "then it is cancelled".into(),
-        _ => "then it stays open".into(),
+        _ => format!("{then}it stays open"),
     }
 }
 

@@ -239,3 +239,72 @@ fn a_question_whose_text_changes_while_it_is_open_is_over_and_an_answer_to_the_e
     terminal.press(&["Enter"]);
     terminal.see("w: answered");
 }
+
+#[test]
+fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anything_is_decided() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh(
+        "ask-post -w which 'Which?' -o one=A -o two=B; ask-post -w ship 'Ship?' --type yes_no; ask-post -w back 'Go on?' -o y1=A -o z1=B",
+    );
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "which");
+    terminal.press(&["both", "Enter"]);
+    let screen = terminal.see("did you mean \"both\" as your answer?").replace('\n', " ");
+    assert!(screen.contains("tab takes it as your own words") && screen.contains("enter again asks the agent back"), "{screen}");
+    terminal.press(&["Tab"]);
+    terminal.see("│ both");
+    terminal.press(&["Enter"]);
+    terminal.see("which: answered in your own words: both");
+    assert_eq!(answer(&world, "which")["value"], "both");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    // Where no words are taken, nothing is decided either.
+    open_question(&terminal, "ship");
+    terminal.press(&["don't know yet", "Enter"]);
+    terminal.see("did you mean \"don't know yet\"? this question takes no words of yours");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Decline. Why?");
+    for word in ["nope", "not sure, ask me tomorrow", "yesterday", "nay"] {
+        terminal.press(&[word, "Enter"]);
+        let screen = terminal.see("choose first");
+        assert!(!screen.contains("> "), "{word}: {screen}");
+        terminal.press(&["1", "BSpace"]);
+        terminal.see("> 1 yes");
+        terminal.press(&["Down", "Up"]);
+    }
+    assert!(world.in_mailbox("pending/ship.json").exists());
+    // The words themselves count, and a letter may be taken back.
+    terminal.press(&["nope", "BSpace", "BSpace"]);
+    terminal.see("> 2 no");
+    terminal.press(&["Enter"]);
+    terminal.see("ship: answered: no");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    // Who is asked and means the command presses enter again.
+    open_question(&terminal, "back");
+    terminal.press(&["b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["which of them", "Enter"]);
+    terminal.see("did you mean \"bwhich of them\"");
+    terminal.press(&["Enter"]);
+    terminal.see("back: asked back");
+}
+
+#[test]
+fn ctrl_c_leads_from_a_log_back_to_the_answered_questions_at_once() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post -w which 'Which?'; ask-answer which this");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.press(&["Tab"]);
+    terminal.see("What became of");
+    terminal.press(&["Enter"]);
+    terminal.see("Ctrl-C leads back to the inbox");
+    terminal.press(&["C-c"]);
+    let screen = terminal.see("What became of");
+    assert!(!screen.contains("left="), "{screen}");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+}

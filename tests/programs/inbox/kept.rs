@@ -164,8 +164,11 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     open_question(&terminal, "essay");
     let screen = terminal.see("│ half a thought");
     assert!(screen.contains("your draft is here again"), "{screen}");
+    terminal.press(&["C-b"]);
+    terminal.see("│which essay");
+    terminal.press(&["C-u", "Escape"]);
     terminal.press(&["C-w", "C-w", "C-w"]);
-    until("the emptied draft is removed", || !drafts(&world).iter().any(|draft| draft.contains("half a thought")));
+    until("the emptied draft is removed", || drafts(&world).len() == 1);
     kill(process(&world));
     // Raw mode is still on.
     terminal.press(&["stty sane", "C-j"]);
@@ -174,4 +177,59 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     terminal.press(&["Enter"]);
     terminal.see("other: answered");
     until("the draft that was sent is removed", || drafts(&world).is_empty());
+}
+
+#[test]
+fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_back() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w essay -o a=A -o b=B; ask-post Other? -w other");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "essay");
+    for (key, title, text) in [
+        ("C-n", "A note beside your answer", "my long note"),
+        ("C-b", "Your question to the agent", "my long question"),
+        ("C-d", "Decline. Why?", "my long reason"),
+    ] {
+        terminal.press(&[key]);
+        terminal.see(title);
+        terminal.press(&[text]);
+        terminal.see(&format!("│{text}"));
+        terminal.press(&["Escape"]);
+        terminal.see_no_more(title);
+        terminal.press(&[key]);
+        terminal.see(&format!("│{text}"));
+        terminal.press(&["Escape"]);
+        terminal.see_no_more(title);
+    }
+    // Nothing of it was decided. What was asked back and is taken back is the text again.
+    assert!(world.in_mailbox("pending/essay.json").exists());
+    terminal.press(&["C-b"]);
+    terminal.see("│my long question");
+    terminal.press(&["Enter"]);
+    terminal.see("essay: asked back");
+    assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
+    terminal.press(&["u"]);
+    terminal.see("essay: taken back");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["C-b"]);
+    terminal.see("│my long question");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Your question to the agent");
+    terminal.press(&["C-d"]);
+    terminal.see("│my long reason");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Decline. Why?");
+    terminal.press(&["Escape"]);
+    terminal.see("? help");
+    // The reason for several is there again as well.
+    terminal.press(&["Home", "Space", "Space", "d"]);
+    terminal.see("Decline 2 questions");
+    terminal.press(&["none of these", "Enter"]);
+    terminal.see("Decline these 2 questions?");
+    terminal.press(&["Escape"]);
+    terminal.see("nothing was declined");
+    terminal.press(&["d"]);
+    terminal.see("│none of these");
 }

@@ -5,14 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ratatui_textarea::TextArea;
-
 use crate::address::Address;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::who::presence;
 use crate::run::view::status::Standing;
-use crate::surface::askbox::inbox::line::{self, Purpose};
+use crate::surface::askbox::inbox::line::Asking;
 use crate::surface::askbox::inbox::list::rows::Row;
 use crate::surface::askbox::inbox::list::waiting::Waiting;
 use crate::surface::askbox::inbox::question::draft::Draft;
@@ -87,7 +85,9 @@ pub struct App<'a> {
     pub preview: Option<Preview>,
     pub place: Place,
     /// A text that is asked for.
-    pub asked: Option<(Purpose, TextArea<'static>)>,
+    pub asked: Option<Asking>,
+    /// The reason for which the marked questions were to be declined, as it was typed last.
+    pub(super) why_marked: String,
     /// Questions that are declined once the person confirms it.
     pub confirms: Option<Confirm>,
     pub shows_help: bool,
@@ -130,6 +130,7 @@ impl<'a> App<'a> {
             preview: None,
             place: Place::List,
             asked: None,
+            why_marked: String::new(),
             confirms: None,
             shows_help: false,
             said: String::new(),
@@ -235,11 +236,11 @@ impl<'a> App<'a> {
     /// The open question is over. What was typed stays on the screen.
     pub(super) fn gone(&mut self, why: String) {
         self.keep_drafts();
-        let Place::Question(opened) = &self.place else { return };
-        let asked = self.asked.take().map(|(_, area)| line::text(&area)).filter(|text| !text.trim().is_empty());
-        let kept = Kept::of(&opened.shown.at(), &opened.draft, asked.as_deref());
-        let typed = [opened.draft.typed(), asked].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
-        let typed = Some(typed).filter(|typed| !typed.is_empty());
+        let Place::Question(opened) = &mut self.place else { return };
+        if let Some(asking) = self.asked.take() {
+            opened.draft.typed.set(asking.purpose, asking.text());
+        }
+        let (kept, typed) = (Kept::of(&opened.shown.at(), &opened.draft, None), opened.draft.typed());
         self.place = Place::Gone(Gone { address: opened.shown.address(), why, typed, kept });
     }
 
@@ -312,10 +313,8 @@ impl<'a> App<'a> {
 
     /// Every draft that was not sent, or is not accepted yet. Called once, when the inbox is left.
     pub fn unsent(&mut self) -> Vec<Kept> {
-        if let (Place::Question(opened), Some((purpose, area))) = (&mut self.place, self.asked.take())
-            && purpose != Purpose::Filter
-        {
-            opened.draft.note = [std::mem::take(&mut opened.draft.note), line::text(&area)].join("\n");
+        if let (Place::Question(opened), Some(asking)) = (&mut self.place, self.asked.take()) {
+            opened.draft.typed.set(asking.purpose, asking.text());
         }
         self.leave();
         let (mut unsent, mut emptied) = (std::mem::take(&mut self.lost), Vec::new());

@@ -7,54 +7,59 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::address::Address;
 use crate::error::Error;
 use crate::surface::askbox::inbox::app::{App, Confirm, Place, Wish};
-use crate::surface::askbox::inbox::line::{self, Purpose};
+use crate::surface::askbox::inbox::line::{self, Asking, Purpose};
 use crate::surface::askbox::inbox::sender;
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::person::decision::Decision;
+use crate::text;
 
 /// How many questions of other machines are declined together.
 const DECLINED_ELSEWHERE: usize = 8;
 
 impl App<'_> {
-    pub(super) fn ask(&mut self, purpose: Purpose) {
+    /// Opens the window for a text. `letter`: the one that the person pressed, if it may have been meant as the first one of a word.
+    pub(super) fn ask(&mut self, purpose: Purpose, letter: Option<char>) {
         let before = match (purpose, &self.place) {
             (Purpose::Filter, _) => self.waiting.filter().to_owned(),
-            (Purpose::Note, Place::Question(opened)) => opened.draft.note.clone(),
+            (Purpose::DeclineMarked(_), _) => self.why_marked.clone(),
+            (Purpose::Note, Place::Question(opened)) if opened.draft.typed.of(purpose).is_empty() => opened.draft.note.clone(),
+            (_, Place::Question(opened)) => opened.draft.typed.of(purpose).to_owned(),
             _ => String::new(),
         };
-        self.asked = Some((purpose, line::area(&before)));
+        self.asked = Some(Asking::new(purpose, &before, letter));
     }
 
     pub(super) fn key_of_text(&mut self, key: KeyEvent) -> Wish {
-        let Some((purpose, area)) = &mut self.asked else { return Wish::Nothing };
-        let (purpose, newline) = (*purpose, key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT));
+        let Some(asking) = &mut self.asked else { return Wish::Nothing };
+        let (purpose, newline) = (asking.purpose, key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT));
+        let was_asked = std::mem::take(&mut asking.is_sure);
         match key.code {
-            KeyCode::Esc => {
-                self.asked = None;
-                if purpose == Purpose::Filter {
-                    self.waiting.clear_filter();
-                }
-                return Wish::Nothing;
-            }
-            KeyCode::Enter if newline && purpose != Purpose::Filter => area.insert_newline(),
+            KeyCode::Esc => self.leave_text(),
+            KeyCode::Enter if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
             KeyCode::Enter => {
-                let text = line::text(area);
+                let text = asking.text();
                 if purpose == Purpose::AskBack && text.trim().is_empty() {
                     "write your question, or leave with esc".clone_into(&mut self.said);
+                    return Wish::Nothing;
+                }
+                if let Some(word) = asking.begun().filter(|_| !was_asked) {
+                    asking.is_sure = true;
+                    self.said = self.ask_for_sure(purpose, &word);
                     return Wish::Nothing;
                 }
                 self.asked = None;
                 self.said.clear();
                 return self.take(purpose, text);
             }
+            KeyCode::Tab if was_asked => return self.take_as_words(),
             // While words are typed, the list can be walked.
             KeyCode::Up if purpose == Purpose::Filter => self.waiting.step(-1),
             KeyCode::Down if purpose == Purpose::Filter => self.waiting.step(1),
             _ => {
-                area.input(key);
+                line::input(&mut asking.area, key);
                 if purpose == Purpose::Filter {
-                    let filter = line::text(area);
+                    let filter = asking.text();
                     self.waiting.set_filter(filter);
                 }
             }
@@ -62,10 +67,53 @@ impl App<'_> {
         Wish::Nothing
     }
 
+    /// Closes the window. What was typed is there again when it is opened again.
+    fn leave_text(&mut self) {
+        let Some(asking) = self.asked.take() else { return };
+        match (asking.purpose, &mut self.place) {
+            (Purpose::Filter, _) => self.waiting.clear_filter(),
+            (Purpose::DeclineMarked(_), _) => self.why_marked = asking.text(),
+            (purpose, Place::Question(opened)) => opened.draft.typed.set(purpose, asking.text()),
+            _ => {}
+        }
+        self.said.clear();
+    }
+
+    /// Asks whether the letter that opened the window was meant as one.
+    fn ask_for_sure(&self, purpose: Purpose, word: &str) -> String {
+        let takes_words = matches!(&self.place, Place::Question(opened) if opened.takes_words());
+        let enter = if purpose == Purpose::Decline { "declines" } else { "asks the agent back" };
+        let word = text::excerpt(word, 60);
+        if takes_words {
+            format!("did you mean \"{word}\" as your answer? tab takes it as your own words; enter again {enter}")
+        } else {
+            format!("did you mean \"{word}\"? this question takes no words of yours; enter again {enter}, esc leads back")
+        }
+    }
+
+    /// What was typed was meant as an answer in the person's own words.
+    fn take_as_words(&mut self) -> Wish {
+        let word = self.asked.as_ref().and_then(Asking::begun);
+        let (Place::Question(opened), Some(word)) = (&mut self.place, word) else { return Wish::Nothing };
+        if opened.takes_words() {
+            opened.insert(&word, false);
+            self.asked = None;
+            self.said.clear();
+        }
+        Wish::Nothing
+    }
+
     fn take(&mut self, purpose: Purpose, text: String) -> Wish {
+        // It is the draft again if the decision is taken back.
+        if let Place::Question(opened) = &mut self.place {
+            opened.draft.typed.set(purpose, text.clone());
+        }
         match purpose {
             Purpose::Filter => {}
-            Purpose::DeclineMarked(_) => self.confirms = Some(Confirm { rows: self.waiting.marked(), why: text }),
+            Purpose::DeclineMarked(_) => {
+                self.why_marked.clone_from(&text);
+                self.confirms = Some(Confirm { rows: self.waiting.marked(), why: text });
+            }
             Purpose::Decline => {
                 let why = if text.trim().is_empty() { self.note() } else { text };
                 return self.decide(Decision::Decline(why));
@@ -145,7 +193,7 @@ impl App<'_> {
             self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
             return;
         }
-        self.ask(Purpose::DeclineMarked(self.waiting.marks()));
+        self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
     }
 
     fn decline(&mut self, confirmed: &Confirm) {
@@ -175,7 +223,10 @@ impl App<'_> {
         let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
         self.said = match failed {
             None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
-            None => format!("{declined} {questions} declined{sent} · u takes the last one back"),
+            None => {
+                self.why_marked.clear();
+                format!("{declined} {questions} declined{sent} · u takes the last one back")
+            }
             Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
         };
     }

@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use crate::surface::askbox::inbox::app::{App, Place};
-use crate::surface::askbox::inbox::line::{self, Purpose};
 use crate::surface::askbox::inbox::question::kept::{self, Kept, Unkept};
 use crate::surface::askbox::inbox::sender;
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
@@ -53,8 +52,7 @@ impl App<'_> {
     /// What is to be kept of the open question, with the text that is asked for.
     fn open_draft(&self) -> Option<(RoundAt, Option<Kept>)> {
         let Place::Question(opened) = &self.place else { return None };
-        let asked = self.asked.as_ref().filter(|(purpose, _)| *purpose != Purpose::Filter).map(|(_, area)| line::text(area));
-        Some((opened.shown.at(), Kept::of(&opened.shown.at(), &opened.draft, asked.as_deref())))
+        Some((opened.shown.at(), Kept::of(&opened.shown.at(), &opened.draft, self.asked.as_ref())))
     }
 
     fn is_on_disk(&self, at: &RoundAt, draft: Option<&Kept>) -> bool {

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
-use crate::surface::askbox::inbox::line::Purpose;
+use crate::surface::askbox::inbox::line::{Asking, Purpose};
 use crate::surface::askbox::inbox::question::kept::Kept;
 use crate::surface::askbox::inbox::question::opened::Act;
 use crate::surface::askbox::inbox::sender;
@@ -56,7 +56,7 @@ impl App<'_> {
             KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
             KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
             KeyCode::Tab => self.show_outcomes(),
-            KeyCode::Char('/') => self.ask(Purpose::Filter),
+            KeyCode::Char('/') => self.ask(Purpose::Filter, None),
             KeyCode::Char(' ') => {
                 self.waiting.mark_chosen();
                 self.waiting.step(1);
@@ -64,7 +64,9 @@ impl App<'_> {
             KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
             KeyCode::Char('u') => self.undo(None),
             KeyCode::Enter => drop(self.open_chosen()),
-            KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }),
+            KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
+                self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }, None);
+            }
             _ => {}
         }
         Wish::Nothing
@@ -145,7 +147,7 @@ impl App<'_> {
             Act::Back if self.asks_only => return Wish::Leave(0),
             Act::Back => self.close(),
             Act::Send(value) => return self.decide(Decision::Answer(value, self.note())),
-            Act::Ask(purpose) => self.ask(purpose),
+            Act::Ask(purpose, letter) => self.ask(purpose, letter),
             Act::Say(words) => self.said = words.into_owned(),
             Act::Edit => {
                 if let Place::Question(opened) = &self.place {
@@ -159,7 +161,7 @@ impl App<'_> {
     /// Takes pasted text: into the text that is asked for, or as words of the person's own.
     pub fn paste(&mut self, text: &str) -> Wish {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if let Some((_, area)) = &mut self.asked {
+        if let Some(Asking { area, .. }) = &mut self.asked {
             area.insert_str(text);
             return Wish::Nothing;
         }

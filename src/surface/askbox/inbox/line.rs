@@ -1,7 +1,82 @@
-//! One line of text that the inbox asks for: a filter, a reason, a note.
+//! A text that the inbox asks for in a window of its own: a filter, a reason, a note.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use serde::{Deserialize, Serialize};
+
+/// A window that asks for a text.
+#[derive(Debug)]
+pub struct Asking {
+    pub purpose: Purpose,
+    pub area: TextArea<'static>,
+    /// The letter that opened an empty window over a question. It may have been meant as the first one of a word.
+    pub letter: Option<char>,
+    /// Whether the person was asked if it was.
+    pub is_sure: bool,
+}
+
+impl Asking {
+    /// With the cursor behind `before`.
+    pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
+        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()), is_sure: false }
+    }
+
+    pub fn text(&self) -> String {
+        text(&self.area)
+    }
+
+    /// The word that was perhaps begun with the letter that opened the window: `both` for `b` and `oth`. What enter does here cannot wait for
+    /// the person to notice.
+    pub fn begun(&self) -> Option<String> {
+        let text = self.text();
+        let goes_on = text.starts_with(|c: char| c.is_lowercase() || c == '\'');
+        let decides = matches!(self.purpose, Purpose::AskBack | Purpose::Decline);
+        self.letter.filter(|_| goes_on && decides).map(|letter| format!("{letter}{text}"))
+    }
+}
+
+/// The texts beside an answer, as they were typed last: nothing was done with them yet, or it was taken back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Typed {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    note: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    ask_back: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    decline: String,
+}
+
+impl Typed {
+    /// The text for this purpose; empty for a purpose that belongs to no question.
+    pub fn of(&self, purpose: Purpose) -> &str {
+        match purpose {
+            Purpose::Note => &self.note,
+            Purpose::AskBack => &self.ask_back,
+            Purpose::Decline => &self.decline,
+            Purpose::Filter | Purpose::DeclineMarked(_) => "",
+        }
+    }
+
+    pub fn set(&mut self, purpose: Purpose, text: String) {
+        let text = if text.trim().is_empty() { String::new() } else { text };
+        match purpose {
+            Purpose::Note => self.note = text,
+            Purpose::AskBack => self.ask_back = text,
+            Purpose::Decline => self.decline = text,
+            Purpose::Filter | Purpose::DeclineMarked(_) => {}
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.texts().next().is_none()
+    }
+
+    /// All that are not empty.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [&self.note, &self.ask_back, &self.decline].into_iter().map(String::as_str).filter(|text| !text.is_empty())
+    }
+}
 
 /// What a text is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +118,15 @@ pub fn area(text: &str) -> TextArea<'static> {
     area.insert_str(text);
     area.move_cursor(CursorMove::End);
     area
+}
+
+/// Puts a key into a text. Ctrl-U clears the line before the cursor, as in a shell.
+pub fn input(area: &mut TextArea<'_>, key: KeyEvent) {
+    if key.code == KeyCode::Char('u') && key.modifiers.contains(KeyModifiers::CONTROL) {
+        area.delete_line_by_head();
+    } else {
+        area.input(key);
+    }
 }
 
 /// The text as it stands.

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, BufWriter};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -179,6 +180,8 @@ fn follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
     program::say(&format!("the log of {workflow}; Ctrl-C leads back to the inbox\n"));
     match command.status() {
         Err(e) => Some(format!("cannot run relaunch: {e}; see the log with: relaunch logs {workflow}")),
+        Ok(status) if status.signal() == Some(signal_hook::consts::SIGINT) || status.code() == Some(INTERRUPTED.into()) => None,
+        // The log has ended by itself, and is to be read.
         Ok(_) => {
             program::say("press enter to go back to the inbox\n");
             let _ = io::stdin().read_line(&mut String::new());

@@ -32,11 +32,13 @@ fn keys(app: &App<'_>) -> Vec<Key> {
     if app.confirms.is_some() {
         return vec![("y", "decline them"), ("esc", "keep them")];
     }
-    if let Some((purpose, _)) = &app.asked {
-        return match purpose {
+    if let Some(asking) = &app.asked {
+        return match asking.purpose {
             Purpose::Filter => vec![("enter", "keep"), ("esc", "all")],
             Purpose::DeclineMarked(_) => vec![("enter", "go on"), ("esc", "back"), ("alt-enter", "new line")],
-            _ => vec![("enter", "done"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Note => vec![("enter", "done"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Decline => vec![("enter", "decline"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::AskBack => vec![("enter", "ask back"), ("esc", "back"), ("alt-enter", "new line")],
         };
     }
     match &app.place {

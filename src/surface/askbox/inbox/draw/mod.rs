@@ -46,7 +46,7 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     }
     let panel = match (&app.confirms, &app.asked) {
         (Some(confirm), _) => u16::try_from(confirm.rows.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
-        (None, Some((purpose, _))) => purpose.rows() + 2,
+        (None, Some(asking)) => asking.purpose.rows() + 2,
         (None, None) => 0,
     };
     let said = wrapped(&app.said, area.width.into());
@@ -79,7 +79,7 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     let title = match (&app.confirms, &app.asked) {
         (Some(confirm), _) if confirm.rows.len() == 1 => "Decline this question?".to_owned(),
         (Some(confirm), _) => format!("Decline these {} questions?", confirm.rows.len()),
-        (None, Some((purpose, _))) => purpose.title(!app.elsewhere.is_nobody()),
+        (None, Some(asking)) => asking.purpose.title(!app.elsewhere.is_nobody()),
         (None, None) => return,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));
@@ -89,8 +89,8 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     if let Some(confirm) = &app.confirms {
         let lines = list::confirm(&confirm.rows, inner.height.into(), inner.width.into());
         frame.render_widget(Paragraph::new(lines), inner);
-    } else if let Some((_, text)) = &app.asked {
-        frame.render_widget(text, inner);
+    } else if let Some(asking) = &app.asked {
+        frame.render_widget(&asking.area, inner);
     }
 }
 

@@ -132,7 +132,7 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
         let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question));
         let (words, style) = match at <= clock.now() {
             true if question.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
-            true => (format!("overdue for {}, since {clock_time}; it stays open", clock.age(at)), bad()),
+            true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),
             false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), urgent()),
             false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), dimmed()),
         };

@@ -10,7 +10,7 @@ use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::fields::range::Range;
 use crate::mailbox::documents::question::{Kind, Part, Question};
-use crate::surface::askbox::inbox::line;
+use crate::surface::askbox::inbox::line::{self, Typed};
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +29,23 @@ pub struct PartDraft {
     pub part: Part,
     /// The place of the chosen line among [`PartDraft::lines`]. At first no option is chosen, so that enter alone decides nothing.
     pub at: Option<usize>,
+    /// The letters that were typed where yes or no is asked.
+    letters: String,
     /// The places of the options that are marked, where several may be.
     pub marked: BTreeSet<usize>,
     pub words: TextArea<'static>,
     /// What the part is answered with, once enter was pressed.
     pub given: Option<AnswerValue>,
+}
+
+/// What a word stands for, or the beginning of one.
+fn spelled(word: &str) -> Option<Choosable> {
+    match word {
+        "" => None,
+        _ if "yes".starts_with(word) => Some(Choosable::Yes),
+        _ if "no".starts_with(word) => Some(Choosable::No),
+        _ => None,
+    }
 }
 
 /// Why a part has no value yet.
@@ -50,7 +62,7 @@ pub enum Unclear {
 impl PartDraft {
     fn new(part: Part) -> Self {
         let is_text = matches!(part.kind(), Kind::Text | Kind::Number);
-        Self { part, at: is_text.then_some(0), marked: BTreeSet::new(), words: line::area(""), given: None }
+        Self { part, at: is_text.then_some(0), letters: String::new(), marked: BTreeSet::new(), words: line::area(""), given: None }
     }
 
     /// The lines that can be chosen, in their order.
@@ -84,17 +96,54 @@ impl PartDraft {
     pub fn choose(&mut self, line: Choosable) -> bool {
         let place = self.lines().iter().position(|l| *l == line);
         self.at = place.or(self.at);
+        self.letters.clear();
         place.is_some()
     }
 
     /// Chooses the line below or above.
     pub fn step(&mut self, down: bool) {
         let last = self.lines().len().saturating_sub(1);
+        self.letters.clear();
         self.at = Some(match self.at {
             None => 0,
             Some(at) if down => (at + 1).min(last),
             Some(at) => at.saturating_sub(1),
         });
+    }
+
+    /// Where yes or no is asked: takes a letter of one of these words. `false` for any other letter.
+    pub fn add_letter(&mut self, letter: char) -> bool {
+        let letter = if letter == 'Y' { 'y' } else { letter };
+        let word = match self.letters.as_str() {
+            // The other one instead.
+            "y" if letter == 'n' => "n".to_owned(),
+            "n" if letter == 'y' => "y".to_owned(),
+            begun => format!("{begun}{letter}"),
+        };
+        let spelled = spelled(&word);
+        if spelled.is_some() {
+            (self.letters, self.at) = (word, self.lines().iter().position(|line| Some(*line) == spelled));
+        }
+        spelled.is_some()
+    }
+
+    /// The letter belongs to another word, such as `nope`: nothing is chosen until it is taken back.
+    pub fn add_other_letter(&mut self, letter: char) {
+        self.letters.push(letter);
+        self.at = None;
+    }
+
+    /// Takes the last letter back.
+    pub fn take_letter_back(&mut self) {
+        if self.letters.pop().is_some() {
+            let spelled = spelled(&self.letters);
+            self.at = self.lines().iter().position(|line| Some(*line) == spelled);
+        }
+    }
+
+    /// Whether the letters are no other word than yes or no: the next one may be a command.
+    pub fn takes_commands(&self) -> bool {
+        self.letters.is_empty() || spelled(&self.letters).is_some()
     }
 
     pub fn is_multiple(&self) -> bool {
@@ -187,11 +236,13 @@ pub struct Draft {
     /// The part that is on the screen; behind the last one comes the review of a batch.
     pub at: usize,
     pub note: String,
+    /// What is typed in the windows over the question.
+    pub typed: Typed,
 }
 
 impl Draft {
     pub fn new(question: &Question) -> Self {
-        Self { parts: question.parts().into_iter().map(PartDraft::new).collect(), at: 0, note: String::new() }
+        Self { parts: question.parts().into_iter().map(PartDraft::new).collect(), at: 0, note: String::new(), typed: Typed::default() }
     }
 
     pub fn part(&self) -> Option<&PartDraft> {
@@ -221,7 +272,8 @@ impl Draft {
 
     /// Everything that was typed: kept if the question vanishes.
     pub fn typed(&self) -> Option<String> {
-        let words = self.parts.iter().map(PartDraft::typed).chain([self.note.clone()]).filter(|words| !words.trim().is_empty());
+        let beside = [self.note.as_str()].into_iter().chain(self.typed.texts().filter(|text| *text != self.note)).map(str::to_owned);
+        let words = self.parts.iter().map(PartDraft::typed).chain(beside).filter(|words| !words.trim().is_empty());
         Some(words.collect::<Vec<_>>().join("\n\n")).filter(|typed| !typed.is_empty())
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout;
-use crate::surface::askbox::inbox::line;
+use crate::surface::askbox::inbox::line::{self, Asking, Typed};
 use crate::surface::askbox::inbox::question::draft::{Choosable, Draft, PartDraft};
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
 use crate::surface::program;
@@ -41,6 +41,8 @@ pub struct Kept {
     pub kept_at: Time,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     note: String,
+    #[serde(default, skip_serializing_if = "Typed::is_empty")]
+    typed: Typed,
     #[serde(default)]
     part: Vec<KeptPart>,
 }
@@ -63,18 +65,20 @@ struct KeptPart {
 }
 
 impl Kept {
-    /// What is kept of a draft; `None` if the person has given nothing yet. `more`: a note, or a reason, that was being typed.
-    pub fn of(at: &RoundAt, draft: &Draft, more: Option<&str>) -> Option<Self> {
-        let note = [draft.note.as_str(), more.unwrap_or_default()].into_iter().filter(|text| !text.trim().is_empty());
-        let note = note.collect::<Vec<_>>().join("\n\n");
+    /// What is kept of a draft; `None` if the person has given nothing yet. `asking`: the window in which a text is being typed.
+    pub fn of(at: &RoundAt, draft: &Draft, asking: Option<&Asking>) -> Option<Self> {
+        let (note, mut typed) = (draft.note.clone(), draft.typed.clone());
+        if let Some(asking) = asking {
+            typed.set(asking.purpose, asking.text());
+        }
         let is_batch = draft.parts.len() > 1;
         let gave = |part: &PartDraft| !part.typed().trim().is_empty() || !part.marked.is_empty() || (is_batch && part.given.is_some());
-        if note.is_empty() && !draft.parts.iter().any(gave) {
+        if note.trim().is_empty() && typed.is_empty() && !draft.parts.iter().any(gave) {
             return None;
         }
         let part = draft.parts.iter().map(KeptPart::of).collect();
         let RoundAt { host, round: RoundId { workflow, question } } = at.clone();
-        Some(Self { host, workflow, question_id: question, kept_at: time::now(), note, part })
+        Some(Self { host, workflow, question_id: question, kept_at: time::now(), note, typed, part })
     }
 
     /// The round that it is for.
@@ -107,12 +111,12 @@ impl Kept {
 
     /// Whether the same is kept, whenever it was.
     pub fn is_same(&self, other: &Self) -> bool {
-        (self.at(), &self.note, &self.part) == (other.at(), &other.note, &other.part)
+        (self.at(), &self.note, &self.typed, &self.part) == (other.at(), &other.note, &other.typed, &other.part)
     }
 
     /// Whether words are all that was given.
     pub fn is_words_only(&self) -> bool {
-        self.note.is_empty() && matches!(self.part.as_slice(), [part] if part.marked.is_empty())
+        self.note.is_empty() && self.typed.is_empty() && matches!(self.part.as_slice(), [part] if part.marked.is_empty())
     }
 
     /// The draft again, if the question has the same parts.
@@ -124,6 +128,7 @@ impl Kept {
             return None;
         }
         draft.note.clone_from(&self.note);
+        draft.typed.clone_from(&self.typed);
         draft.parts.iter_mut().zip(&self.part).for_each(|(part, kept)| kept.put_into(part));
         if question.is_batch() {
             draft.at = draft.parts.iter().position(|part| part.given.is_none()).unwrap_or(draft.parts.len());
@@ -200,6 +205,7 @@ fn remove_the_oldest(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surface::askbox::inbox::line::Purpose;
 
     fn question(json: &str) -> Question {
         serde_json::from_str(json).unwrap()
@@ -222,10 +228,11 @@ mod tests {
         draft.parts[1].marked.insert(1);
         draft.parts[2].words = line::area("two\n\"\"\" '''lines\u{7}");
         draft.parts[3].choose(Choosable::No);
-        let kept = Kept::of(&round(), &draft, Some("half a note")).unwrap();
+        draft.note = "a note".into();
+        let kept = Kept::of(&round(), &draft, Some(&Asking::new(Purpose::Decline, "half a reason", None))).unwrap();
         let read: Kept = toml::from_str(&toml::to_string_pretty(&kept).unwrap()).unwrap();
         let again = read.draft(&batch).unwrap();
-        assert_eq!((again.at, again.note.as_str()), (1, "half a note"));
+        assert_eq!((again.at, again.note.as_str(), again.typed.of(Purpose::Decline)), (1, "a note", "half a reason"));
         assert_eq!(again.parts[0].given, draft.parts[0].given);
         assert_eq!((again.parts[1].marked.clone(), again.parts[1].given.is_none()), ([1].into(), true));
         assert_eq!(again.parts[2].typed(), "two\n\"\"\" '''lines\u{7}");

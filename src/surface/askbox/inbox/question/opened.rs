@@ -45,7 +45,8 @@ pub enum Act {
     /// Back to the list; the draft is kept.
     Back,
     Send(AnswerValue),
-    Ask(Purpose),
+    /// For a text; with the letter that was pressed, where it may have been meant as the first one of a word.
+    Ask(Purpose, Option<char>),
     /// Opens the editor on the person's own words.
     Edit,
     Say(Cow<'static, str>),
@@ -77,9 +78,9 @@ impl Opened {
         match key.code {
             KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
-            KeyCode::Char('n') if control => return Act::Ask(Purpose::Note),
-            KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack),
-            KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline),
+            KeyCode::Char('n') if control => return Act::Ask(Purpose::Note, None),
+            KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack, None),
+            KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline, None),
             _ if self.meant.is_some() => return self.key_of_meant(key),
             KeyCode::Esc => return Act::Back,
             KeyCode::Tab if self.shown.question().is_batch() => self.draft.at = (self.draft.at + 1).min(self.draft.parts.len()),
@@ -120,7 +121,8 @@ impl Opened {
             KeyCode::Down if !writes || part.words.cursor().0 + 1 >= part.words.lines().len() => part.step(true),
             KeyCode::Left if is_batch && !writes => self.draft.at = self.draft.at.saturating_sub(1),
             KeyCode::Right if is_batch && !writes => self.draft.at += 1,
-            _ if writes => drop(part.words.input(key)),
+            _ if writes => line::input(&mut part.words, key),
+            KeyCode::Backspace => part.take_letter_back(),
             KeyCode::Char(' ') if part.is_multiple() => {
                 if let Some(Choosable::Option(n)) = part.chosen()
                     && !part.marked.remove(&n)
@@ -198,6 +200,11 @@ impl Opened {
         self.take(AnswerValue::Text(said))
     }
 
+    /// Whether words of the person's own can be an answer here.
+    pub fn takes_words(&self) -> bool {
+        self.draft.part().is_some_and(PartDraft::takes_words)
+    }
+
     /// Takes pasted text, or that of the editor, as words of the person's own. Nothing pasted is ever a key.
     pub fn insert(&mut self, text: &str, replaces: bool) -> Act {
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
@@ -219,9 +226,9 @@ const ONLY_OPTIONS: Act = Act::Say(Cow::Borrowed("only the options count here: c
 /// The commands that one letter gives while an option is chosen.
 fn command(c: char) -> Option<Act> {
     Some(match c {
-        'n' | 'N' => Act::Ask(Purpose::Note),
-        'b' => Act::Ask(Purpose::AskBack),
-        'd' => Act::Ask(Purpose::Decline),
+        'n' | 'N' => Act::Ask(Purpose::Note, None),
+        'b' => Act::Ask(Purpose::AskBack, Some(c)),
+        'd' => Act::Ask(Purpose::Decline, Some(c)),
         _ => return None,
     })
 }
@@ -229,13 +236,17 @@ fn command(c: char) -> Option<Act> {
 /// A character while an option is chosen: a number chooses, a few letters are commands, everything else begins words of the person's own.
 fn typed(part: &mut PartDraft, c: char) -> Act {
     if part.part.kind() == Kind::YesNo {
-        match c {
-            'y' => drop(part.choose(Choosable::Yes)),
-            'n' => drop(part.choose(Choosable::No)),
-            '1' | '2' => part.at = Some(usize::from(c == '2')),
-            _ => return command(c).unwrap_or(Act::Say(Cow::Borrowed("y or n, then enter; d declines, b asks back, N adds a note"))),
-        }
-        return Act::Nothing;
+        return match c {
+            '1' | '2' => {
+                part.choose(if c == '1' { Choosable::Yes } else { Choosable::No });
+                Act::Nothing
+            }
+            _ if part.add_letter(c) => Act::Nothing,
+            _ => command(c).filter(|_| part.takes_commands()).unwrap_or_else(|| {
+                part.add_other_letter(c);
+                Act::Say(Cow::Borrowed("y or n, then enter; d declines, b asks back, N adds a note; backspace takes a letter back"))
+            }),
+        };
     }
     if c.is_ascii_digit() {
         if let Some(line) = part.by_digit(c) {

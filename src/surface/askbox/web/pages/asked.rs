@@ -110,7 +110,7 @@ impl Asked {
             let (moment, then) = (time::local(at), question_text::then_on_expiry(question));
             match (at - time::now()).to_std() {
                 Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
-                Err(_) => format!("overdue since {moment}"),
+                Err(_) => format!("overdue since {moment}; {then}"),
             }
         });
         let taken_back = question.taken_back.as_ref().map(|back| {
