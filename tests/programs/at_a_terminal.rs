@@ -12,10 +12,27 @@ fn a_part_of_an_id_stands_for_it_at_a_terminal_if_only_one_question_has_it_and_n
     terminal.press(&["clear; ask-answer docs a; echo left=$?", "Enter"]);
     let screen = terminal.see("left=2");
     assert!(screen.contains("`docs` is a part of 2 ids: docs-42, docs-43"), "{screen}");
-    terminal.press(&["clear; ask-answer 42 b; echo left=$?", "Enter"]);
-    terminal.see("docs-42: answered: b");
-    terminal.press(&["clear; ask-answer undo 42; echo left=$?", "Enter"]);
-    terminal.see("docs-42: taken back");
+    // What is decided is seen first, and only a yes decides it.
+    for (command, no) in [("42 b", ""), ("42 b", "n"), ("decline 42", "x"), ("ask-back 42 What?", ""), ("cancel 42", "n")] {
+        terminal.press(&[&format!("clear; ask-answer {command}; echo left=$?"), "Enter"]);
+        let screen = terminal.see("Do you mean this one? (y/N)");
+        assert!(screen.contains("docs-42: How?"), "{screen}");
+        terminal.press(&[no, "Enter"]);
+        let screen = terminal.see("left=4");
+        assert!(screen.contains("nothing was decided: `42` is only a part of docs-42"), "{screen}");
+    }
+    assert!(world.path("m/pending/docs-42.json").exists());
+    let agrees = |command: &str, said: &str| {
+        terminal.press(&[&format!("clear; ask-answer {command}; echo left=$?"), "Enter"]);
+        terminal.see("Do you mean this one? (y/N)");
+        terminal.press(&["y", "Enter"]);
+        terminal.see(said);
+    };
+    agrees("42 b", "docs-42: answered: b");
+    // A question that waits comes before one that is answered.
+    terminal.press(&["clear; ask-answer show docs; echo left=$?", "Enter"]);
+    assert!(terminal.see("left=0").contains("docs-43: asked"));
+    agrees("undo 42", "docs-42: taken back");
     terminal.press(&["clear; ask-answer hip", "Enter"]);
     assert!(terminal.see("esc later").contains("ship · "));
     terminal.press(&["C-c"]);

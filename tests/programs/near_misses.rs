@@ -222,12 +222,14 @@ fn the_inbox_asks_what_is_meant_before_own_words_that_are_close_to_an_option_are
     asks(&world, "w");
     asks(&world, "v");
     let terminal = Terminal::new(&world);
-    for (id, down, is) in [("w", 0, "merge"), ("v", 1, "merg")] {
+    for (id, down, is) in [("w", 1, "merge"), ("v", 2, "merg")] {
         terminal.press(&[&format!("clear; ask-answer {id}; echo left=$?"), "Enter"]);
         terminal.see("esc later");
         terminal.press(&["merg", "Enter"]);
         let screen = terminal.see("What do you mean?");
         assert!(screen.contains("merge  Merge into one") && screen.contains("my own words: merg"), "{screen}");
+        terminal.press(&["Enter"]);
+        terminal.see("choose first: a number, or the arrow keys");
         terminal.press(&vec!["Down"; down]);
         terminal.press(&["Enter"]);
         terminal.see(&format!("{id}: answered"));

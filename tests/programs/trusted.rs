@@ -305,3 +305,23 @@ fn the_vector_of_the_protocol_is_what_is_signed() {
     std::fs::write(world.in_mailbox("answered/wf8.json"), serde_json::to_vec(&question).unwrap()).unwrap();
     world.sh("relaunch prompt wf8");
 }
+
+#[test]
+fn what_an_agent_does_is_never_signed_and_a_run_allows_no_call_however_it_hides() {
+    let world = signing();
+    for agent in ["CLAUDECODE=1", "ASKBOX_RUN=w/x/1", "CLAUDECODE=1 sh -c 'env -u CLAUDECODE \"$@\"; exit $?' sh"] {
+        let said = world.refused(1, &format!("env {agent} ask-answer w a"));
+        assert!(said.contains("must be signed") && said.contains("a person answers"), "{agent}: {said}");
+    }
+    assert_eq!(world.state("w"), "pending");
+    // Where nothing must be signed, an agent's answer counts, and is not signed by the key that lies there all the same.
+    world.reconfigure("require_signed = true", "require_signed = false");
+    world.sh("CLAUDECODE=1 ask-answer w a");
+    let answer = world.document("answered/w.json")["answer"].clone();
+    assert_eq!((&answer["through"], &answer["signature"]), (&json!("agent"), &json!(null)));
+    let call = json!({"workflow_id": "call", "question": "May the agent call Bash?", "type": "choice", "free_text": false,
+        "options": {"once": "exactly this call", "workflow": "whenever"}, "approval": {"tool": "Bash", "sha256": "a".repeat(64)}});
+    std::fs::write(world.in_mailbox("pending/call.json"), call.to_string()).unwrap();
+    let said = world.refused(4, "env ASKBOX_RUN=w/x/1 sh -c 'env -u ASKBOX_RUN ask-answer call once; exit $?'");
+    assert!(said.contains("an agent's run answers no such question"), "{said}");
+}

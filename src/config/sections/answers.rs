@@ -44,15 +44,16 @@ impl Answers {
         Policy { accept, signed_by: self.require_signed.then(|| self.trusted_keys.clone()) }
     }
 
-    /// How answers that come through this are signed here; `None`: not at all. A reply to a notification is never signed: the key of its
-    /// buttons lies in the mailbox.
+    /// How answers that come through this are signed here; `None`: not at all. Only what a person does at a terminal or on the page is signed: an
+    /// agent's command, tool call or hook would sign in the person's name what the person never saw, and the key of a notification's buttons lies
+    /// in the mailbox.
     ///
     /// # Errors
     /// If the key cannot be read, or if an answer would not count: it is not accepted, or is not signed and would have to be.
     pub fn signer(&self, through: &Through) -> Result<Option<Signer>> {
         let hint = "answer in another way; what counts says [answers] in the configuration";
         self.policy().accepts(through).map_err(|why| Error::failed(format!("this answer would not count: {}", why.0), hint))?;
-        let signs = *through != Through::Message;
+        let signs = matches!(through, Through::Terminal | Through::Web);
         let key = Some(&self.sign_key).filter(|path| signs && !path.as_os_str().is_empty());
         let with = match key.map(|path| SecretKey::read(path)) {
             Some(key) => Some(With::Key(key.map_err(|e| unreadable(&e))?)),
@@ -62,10 +63,12 @@ impl Answers {
         match with.map(|with| Signer { with, trusted }) {
             None if self.require_signed => Err(Error::failed(
                 "this answer would not count: it must be signed, and is not signed here",
-                if signs {
-                    "set answers.sign_key or answers.sign_command in the configuration; or answer where one is set"
-                } else {
-                    NO_BUTTON
+                match through {
+                    Through::Terminal | Through::Web => {
+                        "set answers.sign_key or answers.sign_command in the configuration; or answer where one is set"
+                    }
+                    Through::Message => NO_BUTTON,
+                    _ => NO_AGENT,
                 },
             )),
             None => Ok(None),
@@ -108,6 +111,7 @@ impl Answers {
 
 /// What to do instead of a reply to a notification.
 const NO_BUTTON: &str = "replies to notifications are not signed: answer at a terminal (ask-answer) or on the page";
+const NO_AGENT: &str = "a person answers: at a terminal with no agent above it, or on the page";
 
 fn unreadable(error: &Error) -> Error {
     Error::failed(
@@ -170,7 +174,11 @@ mod tests {
         let others = Answers { trusted_keys: vec![SecretKey::generate().public("bob")], ..answers.clone() };
         assert!(refused(&others, Through::Terminal).contains("the key in answers.sign_key is not one of answers.trusted_keys"));
         assert!(Answers { require_signed: false, ..others }.signer(&Through::Terminal).is_ok());
-        assert!(refused(&answers, Through::Message).contains("must be signed"));
+        for through in [Through::Message, Through::Agent, Through::Mcp, Through::Hook] {
+            assert!(refused(&answers, through).contains("must be signed"));
+        }
+        let unsigned = Answers { require_signed: false, ..answers.clone() };
+        assert!(matches!(unsigned.signer(&Through::Agent), Ok(None)), "nothing of an agent is signed, whatever counts here");
         let answers = Answers { accept: vec![Way(Through::Web)], ..answers };
         assert!(refused(&answers, Through::Agent).contains("`agent`, which answers.accept does not name"));
         assert!(matches!(Answers::default().signer(&Through::Agent), Ok(None)));

@@ -102,7 +102,7 @@ pub struct Reply {
 pub enum Command {
     /// List the pending questions, by priority and then by age
     List {
-        /// Only the questions that have all these words: in the id, the asker, the project or the question; also project:NAME, by:NAME, priority:N
+        /// Only the questions that have all these words: in the id, the asker, the project or the question; also project:NAME, by:NAME, priority:N (at least N)
         #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         filter: String,
         /// Whose questions: a machine of the configuration (`[peers.HOST]`), `local` or `all` [default: all; with --json local]

@@ -199,7 +199,7 @@ line such as `parked (ID): why`, with exit status 1.")]
         #[arg(short, long, value_name = "ID")]
         workflow: Option<String>,
     },
-    /// Print a workflow's final text, or SGN_PEND_ONGOING while it waits; calls no model for that
+    /// Print a workflow's final text, or SGN_PEND_ONGOING while it waits; an answer that nobody has taken is given to its agent, as a watcher would
     #[command(after_long_help = "Examples:
   $ relaunch resume docs-42
 

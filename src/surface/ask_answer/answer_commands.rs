@@ -31,7 +31,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
                 return open_inbox(&args, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
             }
             Some((id, words)) => {
-                let workflow = short_id::meant(&args.common, &id.parse()?)?;
+                let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
                 reply(&args, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
             }
         }
@@ -52,7 +52,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         Command::Show { id, format } => show(&args, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
-            let id = short_id::meant(&args.common, &id.workflow)?;
+            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let person = person(&args)?;
             give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
         }
@@ -60,12 +60,12 @@ pub fn run(args: AskAnswer) -> Result<u8> {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
-            let id = short_id::meant(&args.common, &id.workflow)?;
+            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let person = person(&args)?;
             give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
         }
-        Command::Undo { id, round } => undo(&args, &short_id::meant(&args.common, &id.workflow)?, round.or(given.round))?,
-        Command::Cancel { id, why, tree } => cancel(&args, &id.workflow, why.as_deref(), *tree)?,
+        Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(given.round))?,
+        Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
         Command::Edit { id } => edit(&args, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)

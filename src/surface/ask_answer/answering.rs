@@ -15,6 +15,7 @@ use crate::mailbox::round::{self, Round};
 use crate::mailbox::transitions::accept::Accepted;
 use crate::mailbox::who::answerer::Answerer;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question};
+use crate::platform::ancestry;
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
@@ -48,7 +49,7 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 /// # Errors
 /// [`Error::Conflict`] within a run, for a question whether a tool call may be made.
 pub fn only_a_person_approves(question: &Question) -> Result<()> {
-    if question.approval.is_none() || program::env("ASKBOX_RUN").is_none() {
+    if question.approval.is_none() || !ancestry::is_below_a_run() {
         return Ok(());
     }
     Err(Error::conflict(

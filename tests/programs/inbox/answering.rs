@@ -65,7 +65,11 @@ fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_lett
     types("near", "latr");
     terminal.see("What do you mean?");
     assert!(world.path("m/pending/near.json").exists());
+    // Enter alone turns no words into an option.
     terminal.press(&["Enter"]);
+    terminal.see("choose first: a number, or the arrow keys");
+    assert!(world.path("m/pending/near.json").exists());
+    terminal.press(&["1", "Enter"]);
     terminal.see("near: answered: later");
     assert_eq!(answer(&world, "near")["value"], "later");
 }
@@ -307,4 +311,23 @@ fn ctrl_c_leads_from_a_log_back_to_the_answered_questions_at_once() {
     assert!(!screen.contains("left="), "{screen}");
     terminal.press(&["q"]);
     terminal.see("left=0");
+}
+
+#[test]
+fn words_beside_an_option_are_not_left_out_without_a_word() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post -w which 'Which?' -o one=A -o two=B");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "which");
+    terminal.press(&["quite another one"]);
+    terminal.see("│ quite another one");
+    terminal.press(&["Up", "Enter"]);
+    terminal.see("your own words would not be sent; enter again sends `two`");
+    assert!(world.in_mailbox("pending/which.json").exists());
+    // Another key, and it is asked again.
+    terminal.press(&["Up", "Enter"]);
+    terminal.see("enter again sends `one`");
+    terminal.press(&["Enter"]);
+    terminal.see("which: answered: one");
 }

@@ -112,6 +112,9 @@ fn a_draft_is_there_again_when_its_question_is_opened_again_and_is_removed_once_
     for words in ["[x] e2e", "│ and fuzz", "note: but slowly"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
+    // A second press of the key that opened it sends nothing that was not looked at.
+    terminal.press(&["Enter"]);
+    terminal.see("this is your draft from before; enter again goes on with it");
     terminal.press(&["Enter"]);
     terminal.see("w: answered");
     let sent = answer(&world, "w");
@@ -174,6 +177,8 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     terminal.press(&["stty sane", "C-j"]);
     open_question(&terminal, "other");
     terminal.see("│ something else");
+    terminal.press(&["Enter"]);
+    terminal.see("this is your draft from before; enter again goes on with it");
     terminal.press(&["Enter"]);
     terminal.see("other: answered");
     until("the draft that was sent is removed", || drafts(&world).is_empty());

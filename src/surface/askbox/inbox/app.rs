@@ -34,7 +34,7 @@ pub enum Place {
     List,
     Question(Box<Opened>),
     /// The open question is over: somebody else answered it, or it was taken back.
-    Gone(Gone),
+    Gone(Box<Gone>),
     Outcomes(Outcomes),
 }
 
@@ -241,7 +241,7 @@ impl<'a> App<'a> {
             opened.draft.typed.set(asking.purpose, asking.text());
         }
         let (kept, typed) = (Kept::of(&opened.shown.at(), &opened.draft, None), opened.draft.typed());
-        self.place = Place::Gone(Gone { address: opened.shown.address(), why, typed, kept });
+        self.place = Place::Gone(Box::new(Gone { address: opened.shown.address(), why, typed, kept }));
     }
 
     pub(super) fn open(&mut self, address: &Address) {
@@ -306,7 +306,7 @@ impl<'a> App<'a> {
             Place::Question(opened) => {
                 self.drafts.insert(opened.shown.at(), opened.draft);
             }
-            Place::Gone(Gone { kept: Some(kept), .. }) => self.lost.push(kept),
+            Place::Gone(gone) => self.lost.extend(gone.kept),
             _ => {}
         }
     }

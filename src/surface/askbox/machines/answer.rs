@@ -95,7 +95,12 @@ pub(crate) fn channel(means: &str) -> String {
 /// The question that a person answers. One that was seen here and waits no longer is offered the answer all the same: its machine tells
 /// who was first.
 fn to_answer(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
-    found(id, true)
+    let (peers, question) = found(id, true)?;
+    if question.workflow != id.workflow {
+        let title = asked(&question)?.document.typed.title();
+        short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
+    }
+    Ok((peers, question))
 }
 
 /// The question of an address, with the connection to its machine.

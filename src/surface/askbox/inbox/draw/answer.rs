@@ -30,7 +30,7 @@ pub struct Below {
 impl Below {
     pub fn of(opened: &Opened, columns: usize) -> Self {
         if let Some(meant) = &opened.meant {
-            return Self { at: meant.at + 1, lines: of_meant(meant, opened, columns), rows_of_words: 0 };
+            return Self { at: meant.at.map_or(0, |at| at + 1), lines: of_meant(meant, opened, columns), rows_of_words: 0 };
         }
         let mut below = match opened.draft.part() {
             None => Self { lines: review(opened, columns), at: 0, rows_of_words: 0 },
@@ -127,8 +127,9 @@ fn of_meant(meant: &Meant, opened: &Opened, columns: usize) -> Vec<Line<'static>
     rows.push("write it again".into());
     let mut lines = vec![Line::from("What do you mean?").style(bold())];
     for (n, row) in rows.into_iter().enumerate() {
-        let line = Line::from(cut(&format!("{}{} {row}", if n == meant.at { "> " } else { "  " }, n + 1), columns));
-        lines.push(if n == meant.at { line.style(chosen()) } else { line });
+        let is_chosen = meant.at == Some(n);
+        let line = Line::from(cut(&format!("{}{} {row}", if is_chosen { "> " } else { "  " }, n + 1), columns));
+        lines.push(if is_chosen { line.style(chosen()) } else { line });
     }
     lines
 }

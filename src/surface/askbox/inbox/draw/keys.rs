@@ -79,7 +79,7 @@ fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
 
 fn of_question(opened: &Opened) -> Vec<Key> {
     if opened.meant.is_some() {
-        return vec![("enter", "that"), ("esc", "write it again")];
+        return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")];
     }
     let Some(part) = opened.draft.part() else {
         return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];

@@ -206,6 +206,11 @@ impl PartDraft {
         }
     }
 
+    /// Whether words of the person's own stand beside an option that is sent without them.
+    pub fn leaves_words_out(&self) -> bool {
+        matches!(self.chosen(), Some(Choosable::Option(_))) && !self.is_multiple() && !self.typed().trim().is_empty()
+    }
+
     fn is_answered_by(&self, number: &str) -> bool {
         let range = self.part.range.as_ref();
         number.parse::<f64>().is_ok_and(|n| n.is_finite() && range.is_none_or(|range| range.holds(n)))

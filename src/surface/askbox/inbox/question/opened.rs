@@ -28,14 +28,18 @@ pub struct Opened {
     text: RefCell<(usize, Vec<Line<'static>>)>,
     /// The options that typed words may mean.
     pub meant: Option<Meant>,
+    /// Whether the draft is an earlier one and no key was pressed since: the first enter only says so.
+    is_unnoticed: bool,
+    /// Whether the person was told that enter leaves words out, and has pressed no other key since.
+    knows_what_is_left_out: bool,
 }
 
 /// A choice between what typed words may mean.
 #[derive(Debug)]
 pub struct Meant {
     pub near: Vec<Choice>,
-    /// The chosen line: an option, behind them the words themselves, last "write it again".
-    pub at: usize,
+    /// The chosen line: an option, behind them the words themselves, last "write it again". At first none, so that enter alone decides nothing.
+    pub at: Option<usize>,
 }
 
 /// What a key asks of the inbox.
@@ -54,8 +58,10 @@ pub enum Act {
 
 impl Opened {
     pub fn new(shown: Shown, draft: Option<Draft>) -> Self {
+        let is_unnoticed = draft.is_some();
         let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
-        Self { shown, draft, scroll: 0, most_scroll: Cell::new(0), was_seen: Cell::new(false), text: RefCell::default(), meant: None }
+        let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
+        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, meant: None, is_unnoticed, knows_what_is_left_out: false }
     }
 
     /// Whether more of the text is below the screen.
@@ -75,6 +81,10 @@ impl Opened {
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.knows_what_is_left_out &= key.code == KeyCode::Enter;
+        if std::mem::take(&mut self.is_unnoticed) && key.code == KeyCode::Enter {
+            return Act::Say(Cow::Borrowed("this is your draft from before; enter again goes on with it"));
+        }
         match key.code {
             KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
@@ -143,11 +153,15 @@ impl Opened {
         }
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
         match part.value() {
+            Ok(value) if part.leaves_words_out() && !self.knows_what_is_left_out => {
+                self.knows_what_is_left_out = true;
+                Act::Say(format!("your own words would not be sent; enter again sends `{}`, n makes a note", value.to_text()).into())
+            }
             Ok(value) => self.take(value),
             Err(Unclear::Because(why)) => Act::Say(why.into()),
             Err(Unclear::Number(wanted)) => Act::Say(wanted.into()),
             Err(Unclear::Perhaps(near)) => {
-                self.meant = Some(Meant { near, at: 0 });
+                self.meant = Some(Meant { near, at: None });
                 Act::Nothing
             }
         }
@@ -169,11 +183,11 @@ impl Opened {
         let Some(meant) = &mut self.meant else { return Act::Nothing };
         let last = meant.near.len() + 1;
         match key.code {
-            KeyCode::Up => meant.at = meant.at.saturating_sub(1),
-            KeyCode::Down => meant.at = (meant.at + 1).min(last),
+            KeyCode::Up => meant.at = Some(meant.at.map_or(last, |at| at.saturating_sub(1))),
+            KeyCode::Down => meant.at = Some(meant.at.map_or(0, |at| (at + 1).min(last))),
             KeyCode::Char(c) if c.is_ascii_digit() => {
                 let place = usize::try_from(c.to_digit(10).unwrap_or(0)).unwrap_or(0);
-                meant.at = place.checked_sub(1).filter(|n| *n <= last).unwrap_or(meant.at);
+                meant.at = place.checked_sub(1).filter(|n| *n <= last).or(meant.at);
             }
             KeyCode::Esc => self.meant = None,
             KeyCode::Enter => return self.decide_meant(),
@@ -183,12 +197,15 @@ impl Opened {
     }
 
     fn decide_meant(&mut self) -> Act {
+        let Some(at) = self.meant.as_ref().and_then(|meant| meant.at) else {
+            return Act::Say(Cow::Borrowed("choose first: a number, or the arrow keys"));
+        };
         let Some(meant) = self.meant.take() else { return Act::Nothing };
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
         let (marked, typed) = (part.marked.clone(), part.typed());
-        let said = match meant.near.get(meant.at) {
+        let said = match meant.near.get(at) {
             Some(choice) => choice.key.clone(),
-            None if meant.at == meant.near.len() => typed,
+            None if at == meant.near.len() => typed,
             None => return Act::Nothing,
         };
         if part.is_multiple() {
