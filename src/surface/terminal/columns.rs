@@ -10,6 +10,18 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
+/// Whether all terminals give this character as many columns as [`width`] does: Latin, Greek, Cyrillic, Chinese, Japanese and Korean letters, and
+/// the usual signs. They disagree about emoji, flags, marks that take room, and many scripts.
+#[cfg(feature = "askbox")]
+#[must_use]
+pub fn is_sure(c: char) -> bool {
+    let is_letter = matches!(c, '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}');
+    let is_sign = matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{2199}' | '\u{2500}'..='\u{259f}');
+    let is_wide = matches!(c, '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}');
+    matches!(c, ' '..='~') || is_letter || is_sign || is_wide
+}
+
 /// The text with spaces behind it, at least `columns` wide.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
@@ -68,6 +80,15 @@ mod tests {
         let table = table(["NAME", "BAR"], &rows);
         let columns: Vec<usize> = table.lines().skip(1).map(|line| width(line.split('|').next().unwrap())).collect();
         assert_eq!(columns, [7; 4], "{table}");
+    }
+
+    #[cfg(feature = "askbox")]
+    #[test]
+    fn what_terminals_disagree_about_is_known() {
+        assert!("größe Ёлка … 質問です、한국어 → │".chars().all(is_sure));
+        for odd in ["\u{1d165}", "🇦🇧", "\u{115f}", "\u{231a}\u{fe0e}", "नि", "ำ", "\u{f3e}", "e\u{301}", "👍"] {
+            assert!(!odd.chars().all(is_sure), "{odd}");
+        }
     }
 
     #[test]

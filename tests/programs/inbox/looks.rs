@@ -1,5 +1,6 @@
 //! What a person sees first: the question itself, what an approval allows, what is urgent; and that nothing is out of line.
 
+use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::{line_of, open, open_question};
@@ -177,5 +178,35 @@ fn the_last_line_names_the_key_that_takes_an_answer_back_as_long_as_it_does() {
         terminal.press(&["q"]);
         terminal.see("left=0");
         world.sh("ask-answer cancel merge; ask-answer cancel rename");
+    }
+}
+
+#[test]
+fn no_words_of_one_question_stay_on_the_screen_of_another() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    // Terminals disagree about how many columns these take.
+    for (n, odd) in ["\u{1d165}", "🇦🇧", "ำ", "नि", "\u{115f}"].into_iter().enumerate() {
+        let context = vec![format!(".{}checked by ann: safe to allow", odd.repeat(30)); 12].join("\n\n");
+        let question = json!({"workflow_id": format!("odd-{n}"), "question": "Q?", "context": context, "priority": 9 - n});
+        std::fs::write(world.in_mailbox(format!("pending/odd-{n}.json")), question.to_string()).unwrap();
+    }
+    world.sh("ask-post -w plain 'Which?' -o a=A -o b=B");
+    let terminal = Terminal::new(&world);
+    terminal.resize(80, 24);
+    for n in 0..5 {
+        terminal.press(&[&format!("clear; ask-answer odd-{n}; echo left=$?"), "Enter"]);
+        terminal.see("esc later");
+        terminal.see("allow");
+        terminal.press(&["Escape"]);
+        terminal.see("? help");
+        terminal.press(&["End", "Enter"]);
+        terminal.see("1 a");
+        // No words of the first one are waited for: whatever stays would stay.
+        let screen = terminal.screen();
+        assert!(!screen.contains("checked") && !screen.contains("ann") && !screen.contains("allow"), "{n}: {screen}");
+        terminal.press(&["C-c"]);
+        terminal.see("left=130");
     }
 }

@@ -10,7 +10,7 @@ use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEv
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
@@ -29,6 +29,7 @@ use crate::surface::askbox::inbox::sender::{self, Others, Sender};
 use crate::surface::askbox::inbox::waking::Waking;
 use crate::surface::person::decision::Decision;
 use crate::surface::program;
+use crate::surface::terminal::columns;
 
 /// How long questions are read before the first picture, and between two looks at the keys.
 const FIRST_READ: Duration = Duration::from_millis(8);
@@ -209,13 +210,17 @@ fn end_with_the_terminal() -> Result<()> {
 }
 
 /// The terminal's alternate screen. Dropping it restores what was shown before.
-struct Canvas(Terminal<CrosstermBackend<BufWriter<io::Stdout>>>);
+struct Canvas {
+    terminal: Terminal<CrosstermBackend<BufWriter<io::Stdout>>>,
+    /// Whether the last picture may lie on the terminal otherwise than it was drawn.
+    is_unsure: bool,
+}
 
 impl Canvas {
     fn enter() -> Result<Self> {
         open_screen().map_err(|e| terminal_failed(&e))?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, io::stdout())));
-        terminal.map(Self).map_err(|e| {
+        terminal.map(|terminal| Self { terminal, is_unsure: false }).map_err(|e| {
             close_screen();
             terminal_failed(&e)
         })
@@ -224,15 +229,28 @@ impl Canvas {
     /// Returns how long the picture stays right while nothing happens.
     fn draw(&mut self, app: &App<'_>) -> Result<Option<Duration>> {
         let mut right_for = None;
-        self.0.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
+        // Otherwise words of one question could stay on the screen of the next one.
+        if std::mem::take(&mut self.is_unsure) {
+            self.wipe().map_err(|e| terminal_failed(&e))?;
+        }
+        let drawn = self.terminal.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
+        self.is_unsure = drawn.buffer.content().iter().any(|cell| !cell.symbol().chars().all(columns::is_sure));
         Ok(right_for)
+    }
+
+    /// Empties the screen, so that the next picture is drawn whole. [`Terminal::clear`] would ask the terminal where its cursor is, and take keys
+    /// for the reply.
+    fn wipe(&mut self) -> io::Result<()> {
+        self.terminal.backend_mut().clear_region(ClearType::All)?;
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Leaves the screen to another program meanwhile.
     fn left<T>(&mut self, with: impl FnOnce() -> T) -> Result<T> {
         close_screen();
         let result = with();
-        open_screen().and_then(|()| self.0.clear()).map_err(|e| terminal_failed(&e))?;
+        open_screen().and_then(|()| self.wipe()).map_err(|e| terminal_failed(&e))?;
         Ok(result)
     }
 }

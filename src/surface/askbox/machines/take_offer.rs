@@ -10,6 +10,7 @@ use crate::mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
 use crate::mailbox::transitions::offered;
 use crate::mailbox::{Mailbox, read_question};
 use crate::peers::lines::Line;
+use crate::platform::ancestry;
 use crate::surface::program;
 
 /// Takes the offer; returns the exit status: 0 if it was accepted, 4 if not, 5 if it is invalid.
@@ -45,7 +46,7 @@ fn take(mailbox: &Mailbox, file: &Path) -> Result<Verdict> {
 
 /// A run cannot allow its own tool calls, nor those of other runs, by an offer either.
 fn only_a_person_approves(mailbox: &Mailbox, offer: &Offer) -> Result<()> {
-    if program::env("ASKBOX_RUN").is_none() {
+    if !ancestry::is_below_a_run() {
         return Ok(());
     }
     match read_question::pending(mailbox, &offer.workflow_id) {

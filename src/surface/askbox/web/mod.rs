@@ -42,17 +42,22 @@ mod serve;
 mod site;
 
 use crate::error::{Error, Result};
+use crate::platform::ancestry;
 use crate::surface::args::web_args::{Web, WebCommand};
-use crate::surface::program;
 
 /// Runs `askbox web`; returns the exit status.
 pub fn run(args: &Web) -> Result<u8> {
-    if program::env("ASKBOX_RUN").is_some() {
+    if ancestry::is_below_a_run() {
         let message = "the page is for people, and this is an agent's run";
         return Err(Error::conflict(message, "leave it to a person: end your turn"));
     }
     match &args.command {
         None => serve::run(args),
+        // Whoever has a link answers as a person.
+        Some(WebCommand::Link(_)) if ancestry::is_below_an_agent() => Err(Error::conflict(
+            "a link is for a person, and this is a command of an agent",
+            "make it in a terminal with no agent above it: askbox web link",
+        )),
         Some(WebCommand::Link(link)) => commands::link(link),
         Some(WebCommand::Sessions) => commands::sessions(args.common.json),
         Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke),
