@@ -114,6 +114,21 @@ fn doctor_reports_a_mailbox_that_is_named_and_not_there() {
 }
 
 #[test]
+fn doctor_reports_a_named_folder_that_holds_no_mailbox_as_the_watcher_waits_for_one() {
+    let world = World::new();
+    std::fs::write(world.path("agent"), AGENT).unwrap();
+    world.sh("chmod +x agent && mkdir -p .config/askbox && mkdir -m 700 m");
+    configure(&world, "");
+    let watcher = world.start_watcher();
+    watcher.says("waiting for the mailbox");
+    let out = world.shell("askbox doctor").stdout;
+    assert!(out.contains("There is no mailbox yet") && !out.contains("No watcher is running"), "{out}");
+    assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("holds no mailbox"), "{out}");
+    finds_and_mends(&world, "no_mailbox", "/m");
+    until("the watcher has its mailbox", || report(&world)["watcher"] == true);
+}
+
+#[test]
 fn doctor_shows_each_setting_in_force_with_its_source() {
     needs!("jq");
     let world = well();

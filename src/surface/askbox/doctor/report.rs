@@ -1,11 +1,8 @@
 //! Runs every check and prints what was found, for people or as JSON.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use crate::config;
-use crate::disk;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::who::presence;
@@ -76,6 +73,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
         Err(Error::NotFound { .. }) => (None, None),
         Err(error) => (None, Some(error)),
     };
+    let is_missing = mailbox.is_none() && distrusted.is_none();
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
     let loaded = config::load();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
@@ -93,7 +91,9 @@ pub fn run(args: &Doctor) -> Result<u8> {
         }
         None => {
             setup::look(&mut checkup, loaded.as_ref().err());
-            files::is_missing(&mut checkup, args.common.mailbox.is_some());
+            if is_missing {
+                files::no_mailbox(&mut checkup, args.common.mailbox.is_some());
+            }
             #[cfg(feature = "web")]
             page::look(&mut checkup);
             held::look(&mut checkup);
@@ -141,16 +141,16 @@ pub fn run(args: &Doctor) -> Result<u8> {
     if args.common.json {
         program::print_json(&report)?;
     } else {
-        program::print(&words(&report, &checkup.root))?;
+        program::print(&words(&report, is_missing))?;
     }
     Ok(u8::from(!report.ok))
 }
 
-fn words(report: &Report, root: &Path) -> String {
+fn words(report: &Report, is_missing: bool) -> String {
     let rows: Vec<[String; 3]> =
         report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
     let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
-    if !disk::exists(root) {
+    if is_missing {
         out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
     } else if report.watcher {
         out.push_str("A watcher is running.\n");

@@ -13,17 +13,20 @@ use crate::surface::askbox::doctor::checkup::{Checkup, LEFT_OVER, age, entries, 
 use crate::surface::askbox::doctor::mailbox_files::leftovers;
 use crate::surface::program;
 
-/// A mailbox that somebody named and that is not there may be a misspelt one, or one that is not mounted. The usual one is made by the
-/// first post.
-pub(in crate::surface::askbox::doctor) fn is_missing(checkup: &mut Checkup, is_flag: bool) {
-    let is_named = is_flag || program::env("ASKBOX_DIR").is_some();
-    if !is_named || disk::exists(&checkup.root) {
+/// Reports that there is no mailbox, where somebody named one: it may be misspelt, or not mounted. The usual one is made by the first post.
+pub(in crate::surface::askbox::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bool) {
+    if !is_flag && program::env("ASKBOX_DIR").is_none() {
         return;
     }
     let by = if is_flag { "--mailbox" } else { "$ASKBOX_DIR" };
-    let said = format!("{by} names it, and there is no such folder: it is misspelt or not mounted, or nothing was asked yet");
-    let mend = format!("mkdir -p -m 700 {}", word(&checkup.root));
-    checkup.report("no_mailbox", checkup.root.display().to_string(), said, mend);
+    let what = match disk::exists(&checkup.root) {
+        true => "that folder holds no mailbox, so a watcher waits for one: it is misspelt, its filesystem is not mounted there",
+        false => "there is no such folder: it is misspelt or not mounted",
+    };
+    let said = format!("{by} names it, and {what}, or nothing was asked yet. If nothing was, this makes the mailbox");
+    // A folder without one of the mailbox's folders is none. The mode is that of each folder that is named here.
+    let (root, first) = (word(&checkup.root), word(&checkup.root.join(Folder::Pending.name())));
+    checkup.report("no_mailbox", checkup.root.display().to_string(), said, format!("mkdir -p -m 700 {root} {first}"));
 }
 
 /// Checks the mailbox folder by folder.
