@@ -125,8 +125,10 @@ fn read(mut output: impl BufRead, hear: impl Fn(Heard, Ticket)) {
         line.clear();
         match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) if line.last() != Some(&b'\n') => return,
-            Ok(_) => String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear),
+            Ok(_) if line.last() == Some(&b'\n') => String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear),
+            // The rest of a line that is too long is passed over: it is no button's, and would be met again from the same place on.
+            Ok(_) if output.skip_until(b'\n').is_err() => return,
+            Ok(_) => {}
         }
     }
 }

@@ -202,6 +202,21 @@ fn the_topic_is_followed_only_while_a_card_waits_and_again_after_the_server_was_
 }
 
 #[test]
+fn a_line_that_is_too_long_is_passed_over_and_the_press_behind_it_counts() {
+    needs!("python3", "curl");
+    let phone = Phone::new("work");
+    let watcher = phone.world.watch();
+    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
+    let card = phone.shows_title("docs asks");
+    // As JSON, each of these characters takes six bytes.
+    phone.publish(&phone.replies(), &"\u{1}".repeat(20_000));
+    phone.publish(&phone.replies(), &"x".repeat(100_000));
+    phone.press(&card["actions"][1]);
+    assert_eq!(phone.world.closed("docs", "delivered", 1)[0]["answer"]["value"], "keep");
+    assert_eq!(watcher.said("the stream of replies ended"), [] as [String; 0]);
+}
+
+#[test]
 fn a_flood_of_forged_and_late_replies_starts_no_programs_and_takes_no_memory() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
