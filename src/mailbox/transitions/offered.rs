@@ -135,11 +135,27 @@ fn refusal(
     if let Some(error) = clock {
         return Ok(Some(verdict(offer, Decided::Invalid, &error)));
     }
+    let through = answer.through.clone().unwrap_or(Through::File);
     let judged = policy.judge(&Question { answer: Some(answer), ..question.clone() });
     Ok(judged.err().map(|why| {
-        let hint = "sign it with a key that is trusted there: answers.sign_key where you answer, answers.trusted_keys there; or answer on that machine";
-        verdict(offer, Decided::Invalid, &Error::failed(format!("this answer does not count there: {}", why.0), hint))
+        let said = format!("this answer does not count there: {}", why.0);
+        verdict(offer, Decided::Invalid, &Error::failed(said, what_would_count(policy, &through)))
     }))
+}
+
+/// What to do about an answer that the operator's policy refuses. Signing is no help where it came through what is not accepted.
+fn what_would_count(policy: &Policy, through: &Through) -> String {
+    if policy.accepts(through).is_err() {
+        let ways: Vec<_> = policy.accept.iter().map(|way| format!("`{}`", way.word())).collect();
+        return format!("there an answer counts only through {}: see answers.accept on that machine", ways.join(", "));
+    }
+    match through {
+        Through::Terminal | Through::Web => {
+            "sign it with a key that is trusted there: answers.sign_key where you answer, answers.trusted_keys there; or answer on that machine"
+        }
+        _ => "only what a person does at a terminal or on the page is signed: answer so, with a key that is trusted there",
+    }
+    .into()
 }
 
 /// What a signed time cannot be: later than now, or earlier than the file that it answers. Other steps compare the two.

@@ -51,7 +51,7 @@ fn serve(args: &SyncRun) -> Result<()> {
     let (settings, config) = settings(&args.database)?;
     let mailbox = Mailbox::open(Mailbox::locate(args.mailbox.as_deref())?)?.for_a_service();
     log::to_stderr(config.log.format);
-    let start = Start { policy: config.answers.policy(), once: args.once, take_over: args.take_over };
+    let start = Start { once: args.once, take_over: args.take_over };
     service::run(&mailbox, &settings, start, &|database, epoch| {
         tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user(), epoch.number, database.shown());
     })

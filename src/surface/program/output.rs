@@ -10,9 +10,11 @@ use crate::error::{Error, Result};
 use crate::surface::program::variables::prints_to_terminal;
 use crate::text;
 
-/// `error: …` and `hint: …` on standard error.
+/// `error: …` and `hint: …` on standard error. Not every error has a hint: another machine's may have said it all.
 pub fn complain(error: &Error) {
-    say(&format!("error: {}\nhint: {}\n", message(error), text::one_line(&error.hint())));
+    let hint = text::one_line(&error.hint());
+    let hint = if hint.is_empty() { hint } else { format!("hint: {hint}\n") };
+    say(&format!("error: {}\n{hint}", message(error)));
 }
 
 /// An error's message on one line, without the `-` of a document that is not a file.

@@ -1,33 +1,34 @@
 //! An offer for this host is decided by [`offered::apply`], as every answer from another machine is. The role that sent it is the
 //! database's word, and stands beside the name that the sender wrote.
 
+use crate::config;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::transitions::offered;
-use crate::mailbox::trust::Policy;
 use crate::mailbox::who::answerer;
 use crate::sync::host::store::Waiting;
 use crate::text;
 
-/// Decides an offer.
+/// Decides an offer, by what the configuration says of answers now: who changes it need not restart this process.
 ///
 /// # Errors
-/// Where nothing was decided, and the offer waits on: see [`offered::apply`].
-pub fn decide(mailbox: &Mailbox, policy: &Policy, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
+/// Where nothing was decided, and the offer waits on: the configuration cannot be read; see [`offered::apply`].
+pub fn decide(mailbox: &Mailbox, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
     let invalid = |said: String| Verdict { offer_id: waiting.offer_id, decided: Decided::Invalid, said, hint: None, warning: None };
     let offer = match read(doc) {
         Ok(offer) if offer.offer_id == waiting.offer_id => offer,
         Ok(_) => return Ok((invalid("the offer bears another id than its row".into()), None)),
         Err(e) => return Ok((invalid(format!("the offer cannot be read: {e}")), None)),
     };
+    let policy = config::load()?.config.answers.policy();
     let told = match policy.signed_by {
         // The key tells who it is; the signature covers the name.
         Some(_) => offer.clone(),
         None => named_by_role(offer.clone(), &waiting.sent_by),
     };
-    let verdict = offered::apply(mailbox, policy, &told)?;
+    let verdict = offered::apply(mailbox, &policy, &told)?;
     Ok((verdict, Some(offer)))
 }
 

@@ -14,7 +14,6 @@ use crate::disk::Lock;
 use crate::disk::file_events::FolderWatch;
 use crate::error::{Error, Result};
 use crate::mailbox::documents::offer::{Decided, Verdict};
-use crate::mailbox::trust::Policy;
 use crate::mailbox::{Folder, Mailbox};
 use crate::sync::connection::Database;
 use crate::sync::host::epoch::{self, Epoch};
@@ -34,10 +33,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How the process was started.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Start {
-    /// Which answers count.
-    pub policy: Policy,
     /// Ends once everything is told and decided that can be.
     pub once: bool,
     /// Becomes the host even if another mailbox is it.
@@ -53,7 +50,7 @@ pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, ready: &dyn Fn(&Dat
     let database = Database::of(&settings.database, &settings.root_certificate)?;
     let held = || Error::conflict("another askbox sync runs on this mailbox", "one is enough; end the other one first");
     let _lock = Lock::try_acquire(&state::lock_file(mailbox))?.ok_or_else(held)?;
-    let mut host = Host::new(mailbox, &start.policy, &database, start.take_over);
+    let mut host = Host::new(mailbox, &database, start.take_over);
     let watch = watch(mailbox);
     loop {
         let begun = Instant::now();
@@ -103,7 +100,6 @@ fn watch(mailbox: &Mailbox) -> Option<FolderWatch> {
 
 struct Host<'a> {
     mailbox: &'a Mailbox,
-    policy: &'a Policy,
     database: &'a Database,
     take_over: bool,
     client: Option<Client>,
@@ -120,12 +116,11 @@ struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    fn new(mailbox: &'a Mailbox, policy: &'a Policy, database: &'a Database, take_over: bool) -> Self {
+    fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool) -> Self {
         let state = State { database: database.shown().into(), accepted: 0, failing: None, ..State::read(mailbox).unwrap_or_default() };
         let deferred = HashSet::new();
         Self {
             mailbox,
-            policy,
             database,
             take_over,
             client: None,
@@ -201,7 +196,7 @@ impl<'a> Host<'a> {
                 Some(doc) => doc.clone(),
                 None => store::doc(self.database, client, offer.offer_id)?,
             };
-            match offers::decide(self.mailbox, self.policy, offer, &doc) {
+            match offers::decide(self.mailbox, offer, &doc) {
                 Ok((verdict, about)) => {
                     let workflow_id = about.map(|offer| offer.workflow_id);
                     let (workflow, word) = (workflow_id.as_ref().map(ToString::to_string).unwrap_or_default(), word(verdict.decided));

@@ -67,6 +67,30 @@ fn the_questions_of_a_database_are_listed_and_answered_like_those_by_ssh() {
 }
 
 #[test]
+fn what_answers_count_is_read_for_each_offer_by_the_process_that_runs_and_who_answers_is_told_what_would() {
+    needs!("postgres");
+    let (database, laptop, _) = asked();
+    let _process = laptop.serve();
+    laptop.says("is the host");
+    let here = seen_from(&database);
+    let before = std::fs::read_to_string(laptop.world.config()).expect("a configuration");
+    let accept = |ways: &str| std::fs::write(laptop.world.config(), format!("{before}\n[answers]\naccept = {ways}\n")).expect("a file");
+    accept("['web', 'message']");
+    let refused = here.run("ask-answer", &["laptop:docs", "b"]);
+    let words = &refused.stderr;
+    assert!(refused.code() == 5 && words.contains("which answers.accept does not name"), "{words}");
+    assert!(words.contains("there an answer counts only through `web`, `message`") && !words.contains("sign it"), "{words}");
+    assert!(words.lines().all(|line| line.trim_end() != "hint:"), "{words}");
+    assert!(laptop.world.in_mailbox("pending/docs.json").exists());
+    // What cannot be read decides nothing, and the offer waits.
+    accept("3");
+    let waits = here.run("ask-answer", &["laptop:docs", "b"]);
+    assert_eq!((waits.code(), laptop.world.in_mailbox("pending/docs.json").exists()), (6, true), "{}", waits.words());
+    accept("['terminal', 'agent']");
+    until("the answer is accepted", || laptop.world.in_mailbox("answered/docs.json").exists());
+}
+
+#[test]
 fn an_answer_for_a_machine_that_sleeps_is_sent_and_said_to_be_no_more_than_that() {
     needs!("postgres");
     let (database, laptop, _) = asked();
