@@ -52,8 +52,15 @@ impl Below {
         let words = u16::try_from(self.rows_of_words).unwrap_or(1).min(area.height);
         let wanted = u16::try_from(self.lines.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(words));
         let [lines, words] = Layout::vertical([Constraint::Length(wanted), Constraint::Length(words)]).areas(area);
-        let from = scrolled_to(self.at, lines.height.into(), self.lines.len());
-        frame.render_widget(Paragraph::new(self.lines.into_iter().skip(from).collect::<Vec<_>>()), lines);
+        let (height, all) = (usize::from(lines.height), self.lines.len());
+        // The chosen line stays above the sign that there are more.
+        let from = scrolled_to((self.at + 1).min(all.saturating_sub(1)), height, all);
+        let mut seen: Vec<_> = self.lines.into_iter().skip(from).take(height).collect();
+        if from + height < all && height > 2 {
+            seen.truncate(height - 1);
+            seen.push(dim(format!("  … {} more lines: ↓", all - from - height + 1)));
+        }
+        frame.render_widget(Paragraph::new(seen), lines);
         if let Some(part) = opened.draft.part().filter(|part| self.rows_of_words > 0 && part.writes()) {
             let block = Block::default().borders(Borders::LEFT).border_style(accent());
             let place = Rect { x: words.x + 2, width: words.width.saturating_sub(2), ..words };

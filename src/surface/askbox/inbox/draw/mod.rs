@@ -145,19 +145,24 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
 }
 
 const HELP: &str = "\
-enter   open the question; in it: send the answer
-1-9     choose an option; space marks where several may be chosen
-a-z     other letters begin words of your own
-n       note beside the answer      (in your own words: ctrl-n)
-b       ask the agent back first    (ctrl-b)
-d       decline, with a reason      (ctrl-d)
-ctrl-e  write in your editor
-u       take the last answer back, until a run has claimed it
-space   in the list: mark; d then declines all marked ones
-/       filter: words, project:NAME, by:NAME, priority:N
-tab     what became of answered questions; enter there: its log
-esc     back to the list; what you typed is kept
-q       in the list: leave; ctrl-c anywhere";
+enter    open; in a question: send
+1-9 ↑ ↓  choose; space marks several
+y n      where yes or no is asked
+a-z      begin words of your own
+n b d    note, ask back, decline; in
+         words: ctrl-n ctrl-b ctrl-d
+ctrl-e   editor; alt-enter: new line
+ctrl-u   clear the line
+tab      the next of several questions
+pgdn     more of a long text
+esc      back; what you typed is kept
+in the list:
+space d  mark, decline the marked
+u        take the last answer back
+/        words, project:NAME, by:NAME,
+         priority:N (at least N), host:
+tab      the answered; enter: the log
+q        leave; ctrl-c from anywhere";
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
     let lines = u16::try_from(HELP.lines().count()).unwrap_or(12) + 2;
