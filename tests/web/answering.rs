@@ -95,6 +95,68 @@ fn a_question_is_declined_asked_back_and_its_answer_taken_back() {
 }
 
 #[test]
+fn a_text_that_the_pressed_button_does_not_send_is_asked_about_and_kept() {
+    let (world, _page, browser) = world_with_page();
+    let declined = [("a0", "words"), ("w0", "neither of both"), ("note", "my note"), ("act", "decline")];
+    for (workflow, kind, fields, told) in [
+        (
+            "sent",
+            "number",
+            &[("w0", "3"), ("back", "Which <unit>?"), ("why", "because\r\nso"), ("act", "send")][..],
+            &["Send the answer leaves out", "your question to the agent: Which <unit>?", "why you decline: because so"][..],
+        ),
+        ("declined", "choice", &[&declined[..], &[("why", "not me")]].concat(), &["Decline to answer leaves out", "the note: my note"]),
+        ("back", "choice", &[("a0", "0"), ("note", "my note"), ("back", "Which?"), ("act", "back")], &["Ask back leaves out", "my note"]),
+    ] {
+        let options = if kind == "choice" { &["-o", "a=A", "-o", "b=B"][..] } else { &["-t", kind] };
+        world.ok("ask-post", &[&["-w", workflow, "Which?"], options].concat());
+        let path = place(&world, workflow);
+        let asked = browser.fill(&path, fields);
+        assert_eq!(asked.status, 422, "{workflow}: {}", asked.text());
+        let text = asked.text().replace("&lt;", "<").replace("&gt;", ">").replace("&#60;", "<").replace("&#62;", ">");
+        for words in told {
+            assert!(text.contains(words), "{workflow}: no {words} in {text}");
+        }
+        assert!(asked.body.contains(fields.iter().find(|(name, _)| *name == "note").map_or("because\nso", |(_, note)| note)), "{text}");
+        assert!(world.names("answered").iter().all(|name| !name.contains(workflow)), "{workflow} is not decided yet");
+        // The same button again, as a browser without scripts sends it.
+        let left = asked.hidden("left").expect("what is left out");
+        let again = browser.fill_as_shown(&asked, &path, &[fields, &[("left", &left)]].concat());
+        assert_eq!(again.status, 303, "{workflow}: {}", again.text());
+    }
+    assert_eq!(world.document("answered/declined.json")["answer"]["note"], "not me");
+    // The note is the reason where there is no other one: nothing is left out.
+    world.ok("ask-post", &["-w", "noted", "Which?", "-o", "a=A"]);
+    assert_eq!(browser.fill(&place(&world, "noted"), &[("a0", "0"), ("note", "my note"), ("act", "decline")]).status, 303);
+    assert_eq!(world.document("answered/noted.json")["answer"]["note"], "my note");
+}
+
+#[test]
+fn what_the_person_said_of_near_words_stays_said_while_more_is_asked() {
+    let (world, _page, browser) = world_with_page();
+    world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
+    let path = place(&world, "w");
+    let said = [("a0", "words"), ("w0", "mrege"), ("mw0", "mrege"), ("m0", "own"), ("why", "a reason"), ("act", "send")];
+    let asked = browser.fill(&path, &said);
+    assert!(asked.status == 422 && asked.text().contains("leaves out"), "{}", asked.text());
+    assert_eq!(asked.hidden("mw0").as_deref(), Some("mrege"));
+    assert!(asked.body.contains(r#"name="m0" value="own" checked"#), "{}", asked.body);
+}
+
+#[test]
+fn an_answer_that_its_device_takes_back_is_filled_in_again_for_that_device() {
+    let (world, page, browser) = world_with_page();
+    world.ok("ask-post", &["-w", "w", "Which?", "-o", "a=A", "-o", "b=B"]);
+    let path = place(&world, "w");
+    let receipt = browser.answer(&world, "w", &[("a0", "1"), ("note", "a note of mine")]);
+    browser.fill_as_shown(&receipt, &format!("{path}/undo"), &[]);
+    let shown = browser.see(&path).body;
+    assert!(shown.contains(r#"name="a0" value="1" checked"#) && shown.contains("a note of mine"), "{shown}");
+    let other = page.signed_in(&world, "bob's laptop").see(&path).body;
+    assert!(!other.contains("checked") && !other.contains("a note of mine"), "{other}");
+}
+
+#[test]
 fn who_is_second_is_told_who_was_first_and_keeps_the_draft() {
     let (world, page, ann) = world_with_page();
     let bob = page.signed_in(&world, "bob's laptop");

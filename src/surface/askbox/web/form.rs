@@ -7,14 +7,17 @@
 //! | `mN`, `mwN` | part N: what the words `mwN` mean: the place of an option, or `own` |
 //! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
 //! | `act` | `send`, `decline` or `back` |
+//! | `left` | the hashes of the texts that the person leaves out, by spaces: see [`left_out`] |
 
 use serde_json::Map;
+use uuid::Uuid;
 
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
+use crate::surface::askbox::web::left_out::{self, LeftOut};
 use crate::surface::person::decision::Decision;
 
 /// All words in a form whose question is not known any more.
@@ -35,6 +38,12 @@ pub struct Filled {
     pub why: String,
     /// The question back.
     pub back: String,
+    /// The texts that the person leaves out, or is asked about.
+    pub left: Vec<Uuid>,
+    /// What the pressed button would leave out, for the person to say so.
+    pub left_out: Vec<LeftOut>,
+    /// The pressed button.
+    pub act: String,
 }
 
 /// One part as it was filled in.
@@ -44,8 +53,8 @@ pub struct FilledPart {
     pub chosen: Vec<String>,
     /// What was written.
     pub words: String,
-    /// What the words mean, if the person was asked.
-    meant: Option<String>,
+    /// What the words mean, if the person was asked: the place of an option, or `own`.
+    pub meant: Option<String>,
     /// What is missing.
     pub open: Option<Open>,
 }
@@ -84,12 +93,28 @@ impl Filled {
             }
         };
         let parts = (0..question.parts().len()).map(part).collect();
-        Self { parts, note: text("note"), why: text("why"), back: text("back") }
+        let left = text("left").split(' ').filter_map(|hash| Uuid::parse_str(hash).ok()).collect();
+        let (note, why, back, act) = (text("note"), text("why"), text("back"), text("act"));
+        Self { parts, note, why, back, left, left_out: Vec::new(), act }
     }
 
     /// What the person decided, by the button that was pressed.
-    pub fn decide(&mut self, question: &Question, act: &str) -> Done {
-        match act {
+    pub fn decide(&mut self, question: &Question) -> Done {
+        let done = self.pressed(question);
+        let texts = left_out::of(self, question, &self.act);
+        let (known, new): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| self.left.contains(&text.hash));
+        self.left = known.iter().map(|text| text.hash).collect();
+        if new.is_empty() || !matches!(done, Done::Decided(_)) {
+            return done;
+        }
+        self.left.extend(new.iter().map(|text| text.hash));
+        self.left_out = new;
+        Done::LeftOpen(None)
+    }
+
+    fn pressed(&mut self, question: &Question) -> Done {
+        match self.act.as_str() {
+            "decline" if self.why.trim().is_empty() => Done::Decided(Decision::Decline(self.note.clone())),
             "decline" => Done::Decided(Decision::Decline(self.why.clone())),
             "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
             "back" => Done::Decided(Decision::AskBack(self.back.clone())),
@@ -213,7 +238,10 @@ mod tests {
         let question: Question = serde_json::from_str(question).unwrap();
         let posted = Posted(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
         let mut filled = Filled::read(&question, &posted);
-        let done = filled.decide(&question, posted.get("act").unwrap_or("send"));
+        if filled.act.is_empty() {
+            "send".clone_into(&mut filled.act);
+        }
+        let done = filled.decide(&question);
         (done, filled.parts.into_iter().map(|part| part.open).collect())
     }
 
@@ -261,6 +289,44 @@ mod tests {
         assert_eq!(answered(batch, &[("a0", "0"), ("w1", "3")]), r#"{"db":"pg","q2":"3"}"#);
         let (done, open) = decide(batch, &[("a0", "0")]);
         assert!(done == Done::LeftOpen(None) && open[0].is_none() && open[1].is_some());
+    }
+
+    #[test]
+    fn a_text_that_the_button_does_not_send_is_asked_about_once() {
+        let question: Question = serde_json::from_str(SHIP).unwrap();
+        let press = |fields: &[(&str, &str)]| {
+            let mut filled =
+                Filled::read(&question, &Posted(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()));
+            let done = filled.decide(&question);
+            let left: Vec<_> = filled.left.iter().map(Uuid::to_string).collect();
+            (done, filled.left_out.into_iter().map(|text| text.place).collect::<Vec<_>>().join(", "), left.join(" "))
+        };
+        let all = [("a0", "words"), ("w0", "neither"), ("note", "a note"), ("why", "a reason"), ("back", "which?")];
+        for (act, asked) in [
+            ("send", "your question to the agent, why you decline"),
+            ("decline", "your own words, the note, your question to the agent"),
+            ("back", "your own words, the note, why you decline"),
+        ] {
+            let fields = [&all[..], &[("act", act)]].concat();
+            let (done, left_out, left) = press(&fields);
+            assert_eq!((done, left_out.as_str()), (Done::LeftOpen(None), asked), "{act}");
+            // The same button goes on, also with fewer texts; another text is asked about, and so is another button.
+            assert!(matches!(press(&[&fields[..], &[("left", &left)]].concat()).0, Done::Decided(_)), "{act}");
+            let other = match act {
+                "send" => ("why", "another reason"),
+                _ => ("w0", "none of them"),
+            };
+            assert_eq!(press(&[&[other, ("left", &left)], &fields[..]].concat()).0, Done::LeftOpen(None), "{act}");
+            let button = if act == "send" { "back" } else { "send" };
+            assert_eq!(press(&[&all[..], &[("act", button), ("left", &left)]].concat()).0, Done::LeftOpen(None), "{act}");
+        }
+        // A note is the reason where there is no other one, as in the inbox.
+        let declined = press(&[("a0", "0"), ("note", "a note"), ("act", "decline")]).0;
+        assert_eq!(declined, Done::Decided(Decision::Decline("a note".into())));
+        // What is missing is said first, and what was said before still holds then.
+        let (_, _, left) = press(&[("a0", "0"), ("why", "a reason"), ("act", "send")]);
+        let (done, left_out, still) = press(&[("why", "a reason"), ("act", "send"), ("left", &left)]);
+        assert_eq!((done, left_out.as_str(), still), (Done::LeftOpen(None), "", left));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub fn decided(question: &Question, body: &[u8]) -> Option<Decided> {
     let posted = Posted(read.ok()?.0);
     let mut filled = Filled::read(question, &posted);
     let _ = (filled.written(), filled.chosen(question));
-    match filled.decide(question, posted.get("act").unwrap_or_default()) {
+    match filled.decide(question) {
         Done::Decided(Decision::Answer(value, note)) => Some(Decided::Answer(value, note)),
         Done::Decided(_) => Some(Decided::Other),
         Done::LeftOpen(_) => None,

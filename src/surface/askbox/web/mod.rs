@@ -17,6 +17,8 @@
 //! | `changes` | what changed in the mailbox, told to the pages that are open |
 //! | `onlooker` | a page that is visible is a person who sees new questions |
 //! | `form` | what a person filled in, as an answer |
+//! | `left_out` | texts that the pressed button does not send |
+//! | `taken_back` | answers that this page gave and took back, as forms that are filled in again |
 //! | `send` | sends what a person decided about the question that was shown |
 //! | `fuzzed` | forms and cookies for `fuzz/`, with the feature `fuzzing` |
 //! | `pages` | the pages |
@@ -32,6 +34,7 @@ mod form;
 pub mod fuzzed;
 pub(super) mod gate;
 mod index;
+mod left_out;
 mod listen;
 mod onlooker;
 mod pages;
@@ -40,6 +43,7 @@ mod routes;
 mod send;
 mod serve;
 mod site;
+mod taken_back;
 
 use crate::error::{Error, Result};
 use crate::platform::ancestry;

@@ -19,6 +19,7 @@ use crate::surface::askbox::web::listen::{Caller, Connections};
 use crate::surface::askbox::web::onlooker::Onlooker;
 use crate::surface::askbox::web::routes;
 use crate::surface::askbox::web::site::Site;
+use crate::surface::askbox::web::taken_back::TakenBack;
 use crate::surface::program;
 
 /// How many threads read and write the mailbox for pages.
@@ -45,7 +46,17 @@ pub fn run(args: &Web) -> Result<u8> {
     // Read before the first page is asked for.
     index.rows(&mailbox)?;
     let hosts = Hosts::new(&config);
-    let site = Arc::new(Site { mailbox, hosts, devices, index, elsewhere, changes, onlooker, session_lasts: config.session.0 });
+    let site = Arc::new(Site {
+        mailbox,
+        hosts,
+        devices,
+        index,
+        elsewhere,
+        changes,
+        onlooker,
+        taken_back: TakenBack::default(),
+        session_lasts: config.session.0,
+    });
 
     let failed = |e: std::io::Error| Error::failed(format!("cannot start: {e}"), "check the limits on processes and files: ulimit -a");
     let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -16,6 +16,7 @@ use crate::surface::askbox::web::gate::{Devices, Hosts, SignedIn};
 use crate::surface::askbox::web::index::{Index, Row};
 use crate::surface::askbox::web::onlooker::Onlooker;
 use crate::surface::askbox::web::reply::{plain, problem};
+use crate::surface::askbox::web::taken_back::TakenBack;
 
 /// What all pages work with.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Site {
     pub index: Arc<Index>,
     /// The questions of other machines.
     pub elsewhere: Elsewhere,
+    /// The answers that were taken back here.
+    pub taken_back: TakenBack,
     /// The pages that are told of changes.
     pub changes: Changes,
     /// Whether a person is there.

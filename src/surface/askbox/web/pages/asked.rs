@@ -10,6 +10,7 @@ use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::ask_answer::question_text::{self, Earlier};
 use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
+use crate::surface::askbox::web::left_out::LeftOut;
 use crate::surface::askbox::web::pages::markdown;
 use crate::surface::person::as_shown;
 use crate::text;
@@ -55,6 +56,11 @@ pub struct Asked {
     pub note: String,
     pub why: String,
     pub back: String,
+    /// What the button that was pressed would leave out, and the names of such texts.
+    pub left_out: Vec<LeftOut>,
+    pub left: String,
+    /// The button that was pressed, as it is labelled.
+    pub pressed: &'static str,
 }
 
 /// One part of a question.
@@ -76,8 +82,9 @@ pub struct AskedPart {
     pub chosen: Chosen,
     /// What is missing.
     pub open: Option<&'static str>,
-    /// The options that the words may mean.
+    /// The options that the words may mean, and what the person said of that.
     pub perhaps: Vec<AskedOption>,
+    pub meant: Option<String>,
 }
 
 /// What is chosen beside options.
@@ -156,12 +163,26 @@ impl Asked {
             note: filled.note.clone(),
             why: filled.why.clone(),
             back: filled.back.clone(),
+            left_out: filled.left_out.clone(),
+            left: filled.left.iter().map(Uuid::to_string).collect::<Vec<_>>().join(" "),
+            pressed: button(&filled.act, question),
         })
     }
 
-    /// Whether something is missing in one of the parts.
+    /// Whether something is missing, or is to be asked about.
     pub fn is_open(&self) -> bool {
-        self.parts.iter().any(|part| part.open.is_some() || !part.perhaps.is_empty())
+        !self.left_out.is_empty() || self.parts.iter().any(|part| part.open.is_some())
+    }
+}
+
+/// What stands on a button of the form.
+fn button(act: &str, question: &Question) -> &'static str {
+    match (act, question.approval.is_some()) {
+        ("back", _) => "Ask back",
+        ("decline", false) => "Decline to answer",
+        ("decline", true) => "Deny the call",
+        (_, false) => "Send the answer",
+        (_, true) => "Allow",
     }
 }
 
@@ -192,10 +213,14 @@ impl AskedPart {
             is_chosen: filled.has(&place.to_string()),
         };
         let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();
-        let perhaps = match &filled.open {
-            Some(Open::Perhaps(places)) => places.iter().filter_map(|&place| options.get(place)).cloned().collect(),
-            _ => Vec::new(),
+        let near = match &filled.open {
+            Some(Open::Perhaps(places)) => places.as_slice(),
+            _ => &[],
         };
+        // What the person said of the words is shown again with them.
+        let meant = filled.meant.clone().filter(|_| filled.open.is_none());
+        let said = meant.as_deref().and_then(|place| place.parse::<usize>().ok());
+        let perhaps = near.iter().copied().chain(said).filter_map(|place| options.get(place)).cloned().collect();
         let open = match &filled.open {
             Some(Open::Because(why)) => Some(*why),
             Some(Open::Perhaps(near)) if near.is_empty() => {
@@ -219,11 +244,16 @@ impl AskedPart {
             chosen: Chosen { yes: filled.has("yes"), no: filled.has("no"), words: filled.has("words") },
             open,
             perhaps,
+            meant,
         }
     }
 
-    /// Whether the person is asked what the words mean.
+    /// Whether the person is asked what the words mean, or has said it.
     pub fn asks_what_is_meant(&self) -> bool {
-        self.open.is_some_and(|open| open.starts_with("Is this"))
+        self.meant.is_some() || self.open.is_some_and(|open| open.starts_with("Is this"))
+    }
+    /// Whether the person said that the words mean this: the place of an option, or `own`.
+    pub fn is_meant(&self, what: &str) -> bool {
+        self.meant.as_deref() == Some(what)
     }
 }

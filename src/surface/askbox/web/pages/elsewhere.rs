@@ -141,7 +141,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
             Some("The question has changed while you read it. Nothing was sent: look at it again.".into()),
         );
     }
-    let decision = match filled.decide(typed, posted.get("act").unwrap_or_default()) {
+    let decision = match filled.decide(typed) {
         Done::Decided(decision) => decision,
         Done::LeftOpen(problem) => return page(visit, &question, &filled, problem.map(str::to_owned)),
     };

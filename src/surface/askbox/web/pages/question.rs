@@ -69,7 +69,10 @@ pub async fn show(visit: Visit, Path(id): Path<Names>, Query(wanted): Query<Want
         }
         let found = find(&visit.site.mailbox, &id)?;
         match found.folder {
-            Folder::Pending => page(visit, &found, &Filled::default(), None),
+            Folder::Pending => {
+                let taken_back = visit.site.taken_back.filled(&id, &found.document.typed, &visit.signed_in.device);
+                page(visit, &found, &taken_back, None)
+            }
             _ => outcome(visit, &found),
         }
     };
@@ -128,7 +131,7 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
         let found = find(&visit.site.mailbox, &id)?;
         let mut filled = Filled::read(&found.document.typed, &posted);
         let shown = ask::shown(&posted)?;
-        let decision = match filled.decide(&found.document.typed, posted.get("act").unwrap_or_default()) {
+        let decision = match filled.decide(&found.document.typed) {
             Done::Decided(decision) => decision,
             Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
             Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
@@ -203,7 +206,11 @@ pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
         if let Some(host) = host {
             return Err(Error::usage(format!("an answer is taken back on the machine that has the question: {host}"), "do it there"));
         }
+        let answer = find(&visit.site.mailbox, &id).ok().and_then(|found| found.document.typed.answer);
         undo::undo(&visit.site.mailbox, &id.workflow, Some(id.question), &visit.signed_in.device)?;
+        if let Some(answer) = answer {
+            visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
+        }
         visit.site.index.outdate_one(&id.workflow);
         Ok(reply::go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
     };

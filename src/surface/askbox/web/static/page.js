@@ -19,6 +19,11 @@
   };
   const restore = () => {
     const draft = store((box) => JSON.parse(box.getItem(key(form.dataset.draft)) || "[]")) || [];
+    // What the person made of a form that was filled in already.
+    for (const field of draft.length ? fields() : []) {
+      if (/radio|checkbox/.test(field.type)) field.checked = false;
+      else field.value = "";
+    }
     for (const [name, value] of draft) {
       const field = fields().find((field) => field.name === name && (field.value === value || !/radio|checkbox/.test(field.type)));
       if (!field) continue;

@@ -1,0 +1,60 @@
+//! Texts that were filled in and that the pressed button does not send. None is dropped without a word: the form comes back once and says
+//! which they are, and the same button then goes on without these very texts. The hidden field `left` of that form names them.
+
+use uuid::Uuid;
+
+use crate::mailbox::Question;
+use crate::mailbox::documents::question::{Kind, Part};
+use crate::surface::askbox::web::form::Filled;
+use crate::text;
+
+/// A text that the pressed button does not send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Where it stands, in words.
+    pub place: String,
+    /// How it begins.
+    pub text: String,
+    /// Names this text, in this place, with this button.
+    pub hash: Uuid,
+}
+
+/// The texts that this button leaves out.
+pub fn of(filled: &Filled, question: &Question, act: &str) -> Vec<LeftOut> {
+    let sends = act == "send";
+    let mut all = Vec::new();
+    let mut add = |field: &str, place: String, words: &str| {
+        // A browser drops the newline with which a text begins.
+        let words = words.trim();
+        if !words.is_empty() {
+            let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{act}\n{field}\n{words}").as_bytes());
+            all.push(LeftOut { place, text: text::excerpt(words, 80), hash });
+        }
+    };
+    if !sends {
+        for (n, (part, filled)) in question.parts().iter().zip(&filled.parts).enumerate() {
+            add(&format!("w{n}"), answer_to(part, question.is_batch()), &filled.words);
+        }
+        // The note is the reason where no other one is given.
+        if act != "decline" || !filled.why.trim().is_empty() {
+            add("note", "the note".into(), &filled.note);
+        }
+    }
+    if act != "back" {
+        add("back", "your question to the agent".into(), &filled.back);
+    }
+    if act != "decline" {
+        let place = if question.approval.is_some() { "why you deny it" } else { "why you decline" };
+        add("why", place.into(), &filled.why);
+    }
+    all
+}
+
+fn answer_to(part: &Part, is_batch: bool) -> String {
+    let words = match part.kind() {
+        Kind::Number => "the number",
+        Kind::Text => "your answer",
+        Kind::Choice | Kind::MultiChoice | Kind::YesNo => "your own words",
+    };
+    if is_batch { format!("{words} to {}", text::excerpt(part.header.as_deref().unwrap_or(&part.question), 60)) } else { words.into() }
+}
