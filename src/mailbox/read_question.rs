@@ -15,13 +15,14 @@ use crate::time::Time;
 /// Reads `pending/WORKFLOW.json` and checks that the question is valid.
 pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
     let path = mailbox.document(Folder::Pending, workflow);
-    // The end of a round may make the document longer than a question may be, before it leaves the folder.
+    // An answer that was taken back, and the end of a round, make the document longer than a question may be.
     let length = disk::metadata(&path).map_or(0, |m| m.len());
     let limit = if (MAX_QUESTION..=MAX_PENDING).contains(&length) { MAX_PENDING } else { MAX_QUESTION };
     let bytes = disk::read(&path, limit)?;
     let document = parse(&bytes, &path)?;
-    if bytes.len() as u64 > MAX_QUESTION && document.typed.closed.is_none() {
-        return Err(disk::too_long(&path, bytes.len() as u64, MAX_QUESTION));
+    let largest = document.typed.largest_pending();
+    if bytes.len() as u64 > largest {
+        return Err(disk::too_long(&path, bytes.len() as u64, largest));
     }
     check_name(&path, &document.typed, workflow)?;
     check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;

@@ -8,7 +8,7 @@ use askbox::mailbox::documents::fields::closing::{Closed, Closing};
 use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::question::MAX_QUESTION;
 use askbox::mailbox::transitions::post::{self, IfPending};
-use askbox::mailbox::transitions::{accept, close, settle};
+use askbox::mailbox::transitions::{accept, close, settle, undo};
 use askbox::mailbox::trust::Policy;
 use askbox::mailbox::who::answerer::Answerer;
 use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
@@ -191,6 +191,38 @@ fn what_is_posted_stays_readable_up_to_its_end_whatever_its_bytes_and_size() {
     }
     // Some of each kind are on either side of the bound.
     assert!(posted.iter().filter(|went| **went).count() > 5 && posted.iter().filter(|went| !**went).count() > 5, "{posted:?}");
+    assert_eq!(fs::read_dir(mailbox.folder(Folder::Quarantine)).unwrap().count(), 0);
+}
+
+#[test]
+fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_likes() {
+    let (_folder, mailbox) = mailbox();
+    let limit = usize::try_from(MAX_QUESTION).unwrap();
+    // As another program may put it into pending/: in one line, which grows when it is written a field a line.
+    let workflow = "w".parse().unwrap();
+    let fields = String::from_utf8(many_fields("w", limit / 32).to_bytes()).unwrap().replace(['\n', ' '], "");
+    let text = format!(r#"{},"mine":"{}"}}"#, fields.trim_end_matches('}'), "x".repeat(limit - fields.len() - 10));
+    assert_eq!(text.len(), limit);
+    fs::write(mailbox.document(Folder::Pending, &workflow), text).unwrap();
+    let ann = Answerer::person("a".repeat(5000), "ask-answer", Through::Terminal).unwrap();
+    for _ in 0..25 {
+        accept::answer(&mailbox, &workflow, None, ann.value(AnswerValue::Text("a".into())), &ann).unwrap();
+        undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
+        read_question::pending(&mailbox, &workflow).unwrap();
+    }
+    let path = mailbox.document(Folder::Pending, &workflow);
+    let length = fs::metadata(&path).unwrap().len();
+    assert!((MAX_QUESTION..MAX_QUESTION + (64 << 10)).contains(&length), "{length}");
+    // As it lay when a program died behind the commit point: the next answer completes it.
+    fs::rename(&path, mailbox.document(Folder::Answered, &workflow)).unwrap();
+    accept::answer(&mailbox, &workflow, None, ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB))), &ann).unwrap();
+    undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
+    // And its end finds room.
+    let lock = mailbox.lock(&workflow).unwrap();
+    let document = read_question::pending(&mailbox, &workflow).unwrap();
+    let ended = Closing::now(Closed::Withdrawn, "ann", Some("w".repeat(1_000_000)));
+    let round = close::pending(&mailbox, &lock, document, ended).unwrap();
+    assert!(read_question::document(&mailbox.round(Folder::Closed, &round)).unwrap().typed.closed.is_some());
     assert_eq!(fs::read_dir(mailbox.folder(Folder::Quarantine)).unwrap().count(), 0);
 }
 

@@ -23,10 +23,14 @@ use crate::time::{Span, Time};
 /// The largest question document, in bytes: as it is posted, and as another program may put it into `pending/`.
 pub const MAX_QUESTION: u64 = 1 << 20;
 
-/// The largest document in `pending/`: a question of [`MAX_QUESTION`], one field a line, with its end.
+/// The largest document in `pending/` whose answer was taken back: a question of [`MAX_QUESTION`], one field a line, and whose answers these were.
+/// It leaves room for the end of the round.
+pub const MAX_TAKEN_BACK: u64 = 3 << 20;
+
+/// The largest document in `pending/`: one of [`MAX_TAKEN_BACK`] with its end.
 pub const MAX_PENDING: u64 = 4 << 20;
 
-/// The largest document that answering writes: a question, and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`] in which
+/// The largest document that answering writes: a question that was perhaps taken back, and an answer of [`crate::mailbox::documents::answer::MAX_ANSWER`] in which
 /// every character is escaped.
 pub const MAX_ANSWERED: u64 = 28 << 20;
 
@@ -258,6 +262,16 @@ impl Part {
 }
 
 impl Question {
+    /// The largest file of it in `pending/`, in bytes. What was posted is longer once its answer was taken back, and once it is over.
+    #[must_use]
+    pub fn largest_pending(&self) -> u64 {
+        match (&self.closed, &self.taken_back) {
+            (Some(_), _) => MAX_PENDING,
+            (None, Some(_)) => MAX_TAKEN_BACK,
+            (None, None) => MAX_QUESTION,
+        }
+    }
+
     /// A question with nothing but its text.
     #[must_use]
     pub fn new(workflow_id: WorkflowId, question: impl Into<String>) -> Self {

@@ -205,8 +205,10 @@ fn no_answer(mailbox: &Mailbox, question: &Question) -> String {
 }
 
 fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, Unusable { why, without_quotes }: &Unusable) -> Result<Adopted> {
+    let length = disk::metadata(path).map_or(0, |m| m.len());
+    let fits = |document: QuestionDocument| length <= document.typed.largest_pending();
     // pending/ takes no document of that length.
-    if disk::metadata(path).is_ok_and(|m| m.len() > MAX_QUESTION) {
+    if length > MAX_QUESTION && !read_question::document(path).is_ok_and(fits) {
         quarantine(mailbox, path, round.workflow.file_name(), why)?;
         return Ok(Adopted::Quarantined);
     }

@@ -17,7 +17,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::Answer;
 use crate::mailbox::documents::fields::closing::TakenBack;
-use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry, Question, QuestionDocument};
+use crate::mailbox::documents::question::{MAX_TAKEN_BACK, OnExpiry, Question, QuestionDocument};
 use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::round;
@@ -78,7 +78,7 @@ pub(super) fn without_answer(
     }
     document.typed.taken_back = Some(TakenBack::now(by, &given, refused, document.typed.taken_back.take()));
     document.update()?;
-    disk::replace(&mailbox.document(Folder::Answered, &round.workflow), &document.to_file_within(MAX_QUESTION)?)?;
+    disk::replace(&mailbox.document(Folder::Answered, &round.workflow), &document.to_file_within(MAX_TAKEN_BACK)?)?;
     Ok(complete(mailbox, &document.typed, round))
 }
 

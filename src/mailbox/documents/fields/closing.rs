@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::mailbox::documents::answer::Answer;
+use crate::text;
 use crate::time::{self, Time};
 
 /// How a round ended.
@@ -63,8 +64,9 @@ impl TakenBack {
             before.push(last);
             before.drain(..before.len().saturating_sub(MAX_BEFORE));
         }
-        let refused = refused.map(str::to_owned);
-        Self { at: time::now(), by: by.into(), answer: answer.said_by(), refused, offer_id: answer.offer_id, before }
+        // The document that holds it has a bound.
+        let (by, refused) = (text::excerpt(by, 256), refused.map(|why| text::excerpt(why, 500)));
+        Self { at: time::now(), by, answer: answer.said_by(), refused, offer_id: answer.offer_id, before }
     }
 }
 
