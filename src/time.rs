@@ -13,6 +13,12 @@ pub type Time = DateTime<Utc>;
 /// set back.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
+/// The first time that RFC 3339 can write in UTC: the year 0000.
+pub const FIRST: Time = match DateTime::from_timestamp(-62_167_219_200, 0) {
+    Some(time) => time,
+    None => Time::MIN_UTC,
+};
+
 /// The current time, to the millisecond: documents keep no more.
 #[must_use]
 pub fn now() -> Time {
@@ -55,6 +61,12 @@ pub fn is_rfc3339(time: Time) -> bool {
     // A leap second at the end of a year is written as the next one's first second.
     let end = DateTime::from_timestamp(253_402_300_800, 0).unwrap_or(Time::MAX_UTC);
     (0..=9999).contains(&time.year()) && to_the_millisecond(time) < end
+}
+
+/// Whether the time lies before all that RFC 3339 can write in UTC, as `0000-01-01T00:00:00+01:00` does. It is over in any case.
+#[must_use]
+pub fn is_before_all_years(time: Time) -> bool {
+    time < FIRST
 }
 
 /// Reads a duration such as `90s`, `2h`, `1h 30m` or `3d`, at most ten years.

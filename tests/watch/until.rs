@@ -78,6 +78,14 @@ fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
     assert!(given["at"].as_str() >= at.as_str(), "answered before its time: {given}");
     world.ok("ask-post", &["-w", "past", "--until", "2020-01-01T00:00:00+01:00"]);
     assert_eq!(answer(&world, "past")["value"], "2019-12-31T23:00:00.000Z");
+    // In UTC it lies before the first year that can be written. Made by hand, as another program may.
+    for (workflow, fields) in [("ancient", r#""until":{"at":"DATE"}"#), ("over", r#""default":"d","expires_at":"DATE""#)] {
+        let fields = fields.replace("DATE", "0000-01-01T00:00:00+23:59");
+        let question = format!(r#"{{"workflow_id":"{workflow}","question":"?",{fields}}}"#);
+        std::fs::write(world.in_mailbox(format!("pending/{workflow}.json")), question).unwrap();
+    }
+    assert_eq!(answer(&world, "ancient")["by"], "event");
+    assert_eq!(answer(&world, "over")["value"], "d");
     world.ok("ask-post", &["-w", "far", "--until", "2100-01-01T00:00:00Z"]);
     world.reaches("far", "waiting");
 }

@@ -126,8 +126,9 @@ pub fn waiting_for_events(mailbox: &Mailbox) -> Result<HashSet<WorkflowId>> {
     Ok(timers.iter().filter_map(|n| Timer::from_file_name(n)).filter(|t| t.due == Due::Until).map(|t| t.round.workflow).collect())
 }
 
-/// Rounds up to the milliseconds that a file name holds. A time rounded down would be due before the document's.
+/// Rounds up to the milliseconds, and to the first year, that a file name holds. A time rounded down would be due before the document's.
 fn rounded_up(at: Time) -> Time {
+    let at = at.max(time::FIRST);
     let cut = time::to_the_millisecond(at);
     if cut < at { cut.checked_add_signed(chrono::TimeDelta::milliseconds(1)).unwrap_or(cut) } else { cut }
 }
@@ -200,6 +201,17 @@ mod tests {
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
         let timer = of_question(&question, &round, time::now(), time::now()).remove(0);
         assert!(Timer::from_file_name(&timer.file_name()).unwrap().at > question.expires_at.unwrap());
+    }
+
+    #[test]
+    fn a_date_before_all_years_has_a_timer_that_is_due() {
+        let mut question = Question::new("w".parse().unwrap(), "?");
+        question.expires_at = serde_json::from_str(r#""0000-01-01T00:00:00+23:59""#).unwrap();
+        assert!(time::is_before_all_years(question.expires_at.unwrap()));
+        let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
+        let timer = of_question(&question, &round, time::now(), time::now()).remove(0);
+        assert_eq!(Timer::from_file_name(&timer.file_name()).as_ref(), Some(&timer));
+        assert!(timer.at <= time::now());
     }
 
     #[test]

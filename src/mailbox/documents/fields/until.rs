@@ -78,7 +78,8 @@ impl Until {
     pub fn check(&self) -> Result<()> {
         match self {
             Self::File(path) => check_path(path),
-            Self::At(at) if time::is_rfc3339(*at) => Ok(()),
+            // What lies before all years has come, like all that is past.
+            Self::At(at) if time::is_rfc3339(*at) || time::is_before_all_years(*at) => Ok(()),
             Self::At(_) => {
                 Err(Error::invalid("until.at", "lies beyond the year 9999", "write an earlier time, such as 2026-11-23T18:00:00Z"))
             }
@@ -118,6 +119,7 @@ mod tests {
         assert_eq!(checked(r#"{"file":"/tmp/x"}"#), Ok(()));
         assert_eq!(checked(r#"{"at":"2026-11-23T18:00:00+01:00"}"#), Ok(()));
         assert_eq!(checked(r#"{"at":"2026-12-31T23:59:60Z"}"#), Ok(()));
+        assert_eq!(checked(r#"{"at":"0000-01-01T00:00:00+23:59"}"#), Ok(()));
         for json in [
             r#"{"file":"x"}"#,
             r#"{"file":"/"}"#,
