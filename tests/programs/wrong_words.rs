@@ -49,6 +49,20 @@ fn an_argument_that_is_missing_or_wrong_is_named_with_what_to_type() {
 }
 
 #[test]
+fn a_reason_without_its_flag_or_with_that_of_another_command_leads_to_the_flag() {
+    let world = World::new();
+    for (command, hint) in [
+        ("ask-answer cancel essay 'no longer'", "a reason follows --why: ask-answer cancel essay --why 'no longer'"),
+        ("ask-answer decline essay 'not me'", "a reason follows --note: ask-answer decline essay --note 'not me'"),
+        ("ask-answer cancel essay --note x", "did you mean `--why`?"),
+        ("ask-answer decline essay --why x", "did you mean `--note`?"),
+    ] {
+        let said = world.refused(2, command);
+        assert!(said.contains(hint), "{command}: {said}");
+    }
+}
+
+#[test]
 fn every_program_answers_the_word_help_with_its_help() {
     let world = World::new();
     for program in ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"] {

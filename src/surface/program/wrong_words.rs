@@ -107,15 +107,30 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
 
 /// A word that the command does not take. Quotes help only where it is one of several words of a text.
 fn surplus(program: &Command, word: &str, usage: String) -> Error {
-    let (command, path) = command_before(program, word);
+    let (command, _) = command_before(program, word);
     let mut places = command.get_positionals().flat_map(|place| place.get_value_names().unwrap_or_default()).map(|name| name.as_str());
     let takes_text = places.any(|name| !["ID", "FILE", "NAME"].contains(&name));
     if takes_text && !word.contains(char::is_whitespace) {
         return Error::usage(format!("`{word}` is surplus; several words need quotes"), usage);
     }
-    let takes_why = command.get_arguments().any(|flag| flag.get_long() == Some("why"));
-    let hint = if takes_why { format!("a reason follows --why: {path} --why {}", text::shell_quote(word)) } else { usage };
+    let hint = match flag_of_reason(command) {
+        Some(flag) => format!("a reason follows {flag}: {}", with_flag_before(program, flag, word)),
+        None => usage,
+    };
     Error::usage(format!("`{word}` is surplus"), hint)
+}
+
+/// The flag by which a command takes a reason.
+fn flag_of_reason(command: &Command) -> Option<&'static str> {
+    let has = |name: &str| command.get_arguments().any(|flag| flag.get_long() == Some(name));
+    [("why", "--why"), ("note", "--note")].into_iter().find(|(name, _)| has(name)).map(|(_, flag)| flag)
+}
+
+/// The command line with a flag before this word.
+fn with_flag_before(program: &Command, flag: &str, word: &str) -> String {
+    let given = std::env::args_os().skip(1).map(|given| given.to_string_lossy().into_owned());
+    let words = given.map(|given| if given == word { format!("{flag} {}", text::shell_quote(word)) } else { text::shell_quote(&given) });
+    std::iter::once(program.get_name().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// The command that the command line names before this word, and its path: `askbox agents list`.
@@ -133,6 +148,12 @@ fn command_before<'c>(program: &'c Command, word: &str) -> (&'c Command, String)
 fn flag_meant(program: &Command, unknown: &str) -> Option<String> {
     let name = unknown.strip_prefix("--").filter(|name| name.chars().count() >= MIN_LETTERS)?;
     let (command, _) = command_before(program, unknown);
+    // The reason has two names.
+    if matches!(name, "why" | "note" | "reason")
+        && let Some(flag) = flag_of_reason(command).filter(|flag| *flag != unknown)
+    {
+        return Some(flag.to_owned());
+    }
     let known = program.get_arguments().filter(|flag| flag.is_global_set()).chain(command.get_arguments()).filter_map(Arg::get_long);
     known.filter(|known| spelling::is_close(name, known)).map(|known| format!("--{known}")).next()
 }
