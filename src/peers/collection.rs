@@ -12,25 +12,19 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::Offer;
 use crate::peers::cache;
+use crate::peers::connected;
 use crate::peers::known::{Fate, HostView, Known};
 use crate::peers::offers::Progress;
-use crate::peers::peer::{Change, Peer, Stop, StopsOnDrop};
+use crate::peers::peer::{Peer, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
 use crate::peers::ssh;
 use crate::peers::state::{State, Way, WayView};
 use crate::thread;
 
-/// The pauses between two attempts to reach a peer: the first, and the longest.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// A connection that lasted this long begins the pauses anew.
-const LASTED: Duration = Duration::from_secs(10);
 /// How long a machine is waited for that was tried in vain a moment ago.
 const SECOND_CHANCE: Duration = Duration::from_secs(1);
-/// The shortest time between two writings of a cache.
-const CACHE_EVERY: Duration = Duration::from_secs(5);
 /// How long an offer is tried.
-const OFFERED_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
 /// How long the end waits for the threads, so that their last cache is written and their children are gone.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -41,10 +35,10 @@ pub struct Peers {
     stop: Option<StopsOnDrop>,
 }
 
-struct Shared {
-    peers: Vec<Box<dyn Peer>>,
+pub(super) struct Shared {
+    pub(super) peers: Vec<Box<dyn Peer>>,
     /// Where the caches lie.
-    folder: Option<PathBuf>,
+    pub(super) folder: Option<PathBuf>,
     state: Mutex<State>,
     changed: Condvar,
     wake: Box<dyn Fn() + Send + Sync>,
@@ -90,7 +84,7 @@ impl Peers {
             shared.lock().at_work += 1;
             let (theirs, stop) = (Arc::clone(&shared), stop.clone());
             let started = thread::start(move || {
-                keep_connected(&theirs, n, &stop);
+                connected::keep_connected(&theirs, n, &stop);
                 theirs.change(|state| state.at_work -= 1);
             });
             if let Err(e) = started {
@@ -175,14 +169,11 @@ impl Peers {
     pub fn offer(&self, host: &HostName, offer: Offer) -> Result<()> {
         let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
         let peer = peer.ok_or_else(|| no_peer(host))?;
-        let (shared, host, id) = (Arc::clone(&self.shared), host.clone(), offer.offer_id);
-        self.shared.lock().offers.set(id, Progress::UnderWay);
+        let (shared, host) = (Arc::clone(&self.shared), host.clone());
+        self.shared.lock().offers.begin(&host, &offer);
         let started = thread::start(move || {
             let progress = Progress::of(shared.peers[peer].offer(&host, &offer, OFFERED_WITHIN));
-            shared.change(|state| {
-                state.take_away(&host, &offer, &progress);
-                state.offers.set(id, progress);
-            });
+            shared.change(|state| state.offered(&host, offer, progress));
         });
         started.map(drop)
     }
@@ -200,11 +191,17 @@ impl Peers {
         self.wait_until(limit, sent).unwrap_or(Progress::UnderWay)
     }
 
-    /// [`progress`](Self::progress), once it changes no more, or after `limit`.
+    /// [`progress`](Self::progress), once the offer is under way no more, or after `limit`.
     #[must_use]
     pub fn outcome(&self, offer: Uuid, limit: Duration) -> Progress {
         let decided = |state: &State| state.offers.get(offer).filter(|progress| !progress.is_open());
         self.wait_until(limit, decided).or_else(|| self.progress(offer)).unwrap_or(Progress::UnderWay)
+    }
+
+    /// The verdict about an offer, also about one that is offered again, if it comes within `limit`.
+    #[cfg(test)]
+    pub(super) fn resolved(&self, offer: Uuid, limit: Duration) -> Option<Progress> {
+        self.wait_until(limit, |state| state.offers.get(offer).filter(|progress| matches!(progress, Progress::Decided(_))))
     }
 
     fn wait_until<T>(&self, limit: Duration, found: impl Fn(&State) -> Option<T>) -> Option<T> {
@@ -228,11 +225,11 @@ impl Drop for Peers {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
         state.revision += 1;
@@ -268,62 +265,6 @@ fn recall(peers: &[Box<dyn Peer>], folder: &Path, state: &mut State) {
     }
 }
 
-/// Connects again and again, with growing pauses, until the work is to end.
-fn keep_connected(shared: &Shared, n: usize, stop: &Stop) {
-    let peer = &shared.peers[n];
-    let mut pause = FIRST_PAUSE;
-    let kept = Mutex::new(Instant::now().checked_sub(CACHE_EVERY));
-    while !stop.is_set() {
-        let begun = Instant::now();
-        let report = |change: Change| {
-            let is_listed = matches!(change, Change::Listed { .. });
-            let left = shared.change(|state| state.take(n, change));
-            shared.folder.iter().for_each(|folder| left.iter().for_each(|host| cache::forget(folder, host)));
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if is_listed || kept.is_none_or(|at| at.elapsed() >= CACHE_EVERY) {
-                *kept = Some(Instant::now());
-                keep(shared, n);
-            }
-        };
-        let problem = peer.watch(&report, stop);
-        if begun.elapsed() >= LASTED {
-            pause = FIRST_PAUSE;
-        }
-        if problem.lasts {
-            pause = LONGEST_PAUSE;
-        }
-        if stop.is_set() {
-            break;
-        }
-        shared.change(|state| state.unreachable(n, &problem));
-        keep(shared, n);
-        // Not all machines at once after a cut, nor all surfaces of one machine.
-        let share = f64::from(u32::from_be_bytes(*Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 4]))) / f64::from(u32::MAX);
-        if stop.wait(pause.mul_f64(0.75 + share / 2.0)) {
-            break;
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-    keep(shared, n);
-}
-
-/// Writes the caches of a peer's machines. One that cannot be written costs the age that is shown next time, nothing else.
-fn keep(shared: &Shared, n: usize) {
-    let Some(folder) = &shared.folder else { return };
-    let views: Vec<_> = {
-        let state = shared.lock();
-        state
-            .hosts
-            .iter()
-            .filter(|(_, known)| known.peer == n)
-            .map(|(host, known)| (known.view(host, shared.peers[n].name()), known.unreached(host)))
-            .collect()
-    };
-    for (view, unreached) in views {
-        let _ = cache::keep(folder, &view, unreached);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,63 +272,8 @@ mod tests {
     use crate::mailbox::Answer;
     use crate::mailbox::documents::answer::AnswerValue;
     use crate::peers::known::Reach;
-    use crate::peers::peer::{NotOffered, Offered, Problem};
-    use std::sync::mpsc::{Receiver, Sender, channel};
-
-    /// A machine that a test plays: it reports what comes through the channel, and its connection ends with the channel's `None`.
-    struct Played {
-        host: HostName,
-        changes: Mutex<Receiver<Option<Change>>>,
-        offered: Result<Offered, NotOffered>,
-    }
-
-    impl Peer for Played {
-        fn name(&self) -> &str {
-            self.host.as_str()
-        }
-
-        fn hosts(&self) -> Vec<HostName> {
-            vec![self.host.clone()]
-        }
-
-        fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
-            let changes = self.changes.lock().unwrap();
-            while !stop.is_set() {
-                match changes.recv_timeout(Duration::from_millis(20)) {
-                    Ok(Some(change)) => report(change),
-                    Ok(None) => return Problem::passing("cut off", "wait"),
-                    Err(_) => {}
-                }
-            }
-            Problem::passing("stopped", "")
-        }
-
-        fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> Result<Offered, NotOffered> {
-            self.offered.clone()
-        }
-    }
-
-    fn played(host: &str, offered: Result<Offered, NotOffered>) -> (Box<dyn Peer>, Sender<Option<Change>>) {
-        let (sender, changes) = channel();
-        (Box::new(Played { host: host.parse().unwrap(), changes: Mutex::new(changes), offered }), sender)
-    }
-
-    fn cut() -> Result<Offered, NotOffered> {
-        Err(NotOffered { problem: Problem::passing("cut off", "wait"), may_have_arrived: true })
-    }
-
-    fn question(host: &HostName, id: QuestionId) -> Change {
-        let text = r#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"}}"#;
-        Change::Question(Box::new(RemoteQuestion::read(host.clone(), "w".parse().unwrap(), id, text.as_bytes())))
-    }
-
-    fn list(changes: &Sender<Option<Change>>, host: &HostName, id: QuestionId) {
-        for change in
-            [Change::Begins { host: host.clone(), version: "1".into() }, question(host, id), Change::Listed { host: host.clone() }]
-        {
-            changes.send(Some(change)).unwrap();
-        }
-    }
+    use crate::peers::peer::Change;
+    use crate::peers::played::{cut, list, played};
 
     #[test]
     fn what_cannot_be_reached_stays_to_be_seen_also_by_the_next_process_and_holds_up_nothing() {
@@ -395,7 +281,7 @@ mod tests {
         let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
         let kept = Some(folder.path().to_path_buf());
         {
-            let ((build, changes), (slow, _silent)) = (played("build", cut()), played("slow", cut()));
+            let ((build, changes), (slow, _silent)) = (played("build", |_| cut()), played("slow", |_| cut()));
             let peers = Peers::open(vec![build, slow], kept.clone(), || {}).unwrap();
             list(&changes, &host, id);
             peers.wait_until(Duration::from_secs(20), |state| (state.hosts[&host].reach == Reach::Reachable).then_some(())).unwrap();
@@ -406,7 +292,7 @@ mod tests {
             peers.wait_until(Duration::from_secs(20), lost).unwrap();
             assert!(peers.question(&host, &"w".parse().unwrap()).is_some());
         }
-        let (build, _changes) = played("build", cut());
+        let (build, _changes) = played("build", |_| cut());
         let peers = Peers::open(vec![build], kept, || {}).unwrap();
         let view = peers.view().remove(0);
         assert!(view.is_stale() && view.as_of.is_some() && view.questions[0].round().unwrap().question == id, "{view:?}");
@@ -415,7 +301,7 @@ mod tests {
     #[test]
     fn an_offer_whose_reply_was_lost_is_found_in_the_list_and_nobody_is_told_before() {
         let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
-        let (build, changes) = played("build", cut());
+        let (build, changes) = played("build", |_| cut());
         let peers = Peers::open(vec![build], None, || {}).unwrap();
         list(&changes, &host, id);
         let answer = Answer::value(AnswerValue::Text("a".into()), "ann", "inbox");

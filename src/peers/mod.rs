@@ -14,7 +14,9 @@
 //! | [`known`] | what is known of one machine, within bounds |
 //! | [`collection`] | all peers: the threads, and what they report together |
 //! | [`state`] | what all peers have reported together |
+//! | `connected` | the thread of one peer |
 //! | `offers` | offers under way, and what became of them |
+//! | `again` | an offer that was not confirmed is made again |
 //! | `cache` | what was known last, on disk |
 //! | [`waiting`] | the questions of all machines in one order |
 //! | [`lines`] | what the programs of two machines say to each other |
@@ -22,14 +24,18 @@
 //! | `database` | machines that are reached through a database (feature `sync`) |
 //! | `without_database` | says that the feature is missing |
 
+mod again;
 mod cache;
 pub mod collection;
+mod connected;
 #[cfg(feature = "sync")]
 pub mod database;
 pub mod known;
 pub mod lines;
 mod offers;
 pub mod peer;
+#[cfg(test)]
+mod played;
 pub mod remote_question;
 pub mod ssh;
 pub mod state;

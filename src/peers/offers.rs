@@ -1,14 +1,23 @@
-//! Offers under way, and what became of them.
+//! Offers under way, and what became of them. One that was not confirmed is kept, so that it can be offered again: it counts once, however
+//! often it comes.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::mailbox::documents::offer::Verdict;
+use crate::address::HostName;
+use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::peers::peer::{NotOffered, Offered, Problem};
 
 /// How many offers are remembered.
 const REMEMBERED: usize = 1000;
+/// How many offers that were not confirmed are kept.
+const KEPT: usize = 200;
+/// The pauses between two attempts to offer something again while a machine says no more than that it is there: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
 /// What is known of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +31,12 @@ pub enum Progress {
     /// It never reached its machine, and counts nowhere.
     NotSent(Problem),
     /// It may have reached its machine, which did not say so. Whether it counts is not known: nobody may say that it does, or that it does not.
+    /// It is offered again by itself once the machine is reached.
     Unconfirmed(Problem),
 }
 
 impl Progress {
-    /// Whether it is still going to change by itself.
+    /// Whether the offer is under way.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self, Self::UnderWay | Self::Sent)
@@ -40,26 +50,121 @@ impl Progress {
             Err(NotOffered { problem, may_have_arrived: true }) => Self::Unconfirmed(problem),
         }
     }
+
+    /// Whether no other answer can count for the round any more.
+    fn ends_round(&self) -> bool {
+        matches!(self, Self::Decided(verdict) if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed))
+    }
 }
 
 /// The offers of this process.
 #[derive(Debug, Default)]
-pub(super) struct Offers(VecDeque<(Uuid, Progress)>);
+pub(super) struct Offers {
+    all: VecDeque<Known>,
+    /// Those that were not confirmed, the oldest first.
+    unconfirmed: VecDeque<(HostName, Offer)>,
+    /// When something was offered again to a machine.
+    again: HashMap<HostName, Again>,
+}
+
+#[derive(Debug)]
+struct Known {
+    id: Uuid,
+    host: HostName,
+    round: RoundId,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+struct Again {
+    is_under_way: bool,
+    begun: Instant,
+    pause: Duration,
+}
 
 impl Offers {
+    /// The offer is made now: for the first time, or once more by a person.
+    pub(super) fn begin(&mut self, host: &HostName, offer: &Offer) {
+        if let Some(known) = self.all.iter_mut().find(|known| known.id == offer.offer_id) {
+            if !matches!(known.progress, Progress::Decided(_)) {
+                known.progress = Progress::UnderWay;
+            }
+            return;
+        }
+        let known = Known { id: offer.offer_id, host: host.clone(), round: offer.round(), progress: Progress::UnderWay };
+        self.all.push_back(known);
+        self.all.drain(..self.all.len().saturating_sub(REMEMBERED));
+    }
+
     pub(super) fn set(&mut self, offer: Uuid, progress: Progress) {
-        match self.0.iter_mut().find(|(id, _)| *id == offer) {
+        let Some(known) = self.all.iter_mut().find(|known| known.id == offer) else { return };
+        known.progress = match (&known.progress, progress) {
             // A verdict is final.
-            Some((_, Progress::Decided(_))) => {}
-            Some((_, known)) => *known = progress,
-            None => self.0.push_back((offer, progress)),
-        }
-        while self.0.len() > REMEMBERED {
-            self.0.pop_front();
-        }
+            (Progress::Decided(_), _) => return,
+            // That it was not sent this time says nothing about the first time.
+            (Progress::Unconfirmed(_), Progress::NotSent(_) | Progress::Unconfirmed(_)) => return,
+            (_, progress) => progress,
+        };
     }
 
     pub(super) fn get(&self, offer: Uuid) -> Option<Progress> {
-        self.0.iter().find(|(id, _)| *id == offer).map(|(_, progress)| progress.clone())
+        self.known(offer).map(|known| known.progress.clone())
     }
+
+    fn known(&self, offer: Uuid) -> Option<&Known> {
+        self.all.iter().find(|known| known.id == offer)
+    }
+
+    /// Keeps an offer that was not confirmed.
+    pub(super) fn keep(&mut self, host: &HostName, offer: Offer) {
+        self.unconfirmed.retain(|(_, kept)| kept.offer_id != offer.offer_id);
+        self.unconfirmed.push_back((host.clone(), offer));
+        self.unconfirmed.drain(..self.unconfirmed.len().saturating_sub(KEPT));
+    }
+
+    /// Whether an answer to this workflow's question was not confirmed.
+    pub(super) fn concerns(&self, host: &HostName, workflow: &WorkflowId) -> bool {
+        self.unconfirmed.iter().any(|(to, offer)| to == host && offer.workflow_id == *workflow)
+    }
+
+    /// The next offer to be made again to a machine. A person who has answered once more meanwhile means the later answer: the earlier one is
+    /// offered again only when it can count no more, to learn what became of it.
+    pub(super) fn next(&mut self, host: &HostName) -> Option<Offer> {
+        let all = &self.all;
+        let place = |id: Uuid| all.iter().position(|known| known.id == id);
+        let is_open = |offer: &Offer| place(offer.offer_id).is_some_and(|n| matches!(all[n].progress, Progress::Unconfirmed(_)));
+        self.unconfirmed.retain(|(_, offer)| is_open(offer));
+        let is_meant = |(to, offer): &&(HostName, Offer)| {
+            let later = all.iter().skip(place(offer.offer_id).map_or(0, |n| n + 1));
+            let mut later = later.filter(|known| known.host == *to && known.round == offer.round());
+            to == host && later.all(|known| known.progress.ends_round())
+        };
+        self.unconfirmed.iter().find(is_meant).map(|(_, offer)| offer.clone())
+    }
+
+    /// Whether offers are made again to a machine now, `at_once` or after a pause. From then on nothing else begins it, until [`Self::end_again`].
+    pub(super) fn begin_again(&mut self, host: &HostName, at_once: bool) -> bool {
+        if self.unconfirmed.is_empty() {
+            return false;
+        }
+        let last = self.again.get(host);
+        let is_pause = last.is_some_and(|last| !at_once && last.begun.elapsed() < last.pause);
+        if is_pause || last.is_some_and(|last| last.is_under_way) || self.next(host).is_none() {
+            return false;
+        }
+        let pause = last_pause(self.again.get(host), at_once);
+        self.again.insert(host.clone(), Again { is_under_way: true, begun: Instant::now(), pause });
+        true
+    }
+
+    /// Nothing is offered again to this machine any more.
+    pub(super) fn end_again(&mut self, host: &HostName) {
+        if let Some(again) = self.again.get_mut(host) {
+            again.is_under_way = false;
+        }
+    }
+}
+
+fn last_pause(last: Option<&Again>, at_once: bool) -> Duration {
+    last.filter(|_| !at_once).map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE))
 }

@@ -116,8 +116,27 @@ impl State {
         }
     }
 
+    /// Whether this peer leads to the machine.
+    pub(super) fn is_led_to(&self, n: usize, host: &HostName) -> bool {
+        self.hosts.get(host).is_some_and(|known| known.peer == n)
+    }
+
+    /// What came of an offer. One that was not confirmed is kept.
+    pub(super) fn offered(&mut self, host: &HostName, offer: Offer, progress: Progress) {
+        self.told_again(host, &offer, progress);
+        if matches!(self.offers.get(offer.offer_id), Some(Progress::Unconfirmed(_))) {
+            self.offers.keep(host, offer);
+        }
+    }
+
+    /// What came of an offer that was made again.
+    pub(super) fn told_again(&mut self, host: &HostName, offer: &Offer, progress: Progress) {
+        self.take_away(host, offer, &progress);
+        self.offers.set(offer.offer_id, progress);
+    }
+
     /// A question that its machine has decided about waits here no longer, even before the machine says so in its list.
-    pub(super) fn take_away(&mut self, host: &HostName, offer: &Offer, progress: &Progress) {
+    fn take_away(&mut self, host: &HostName, offer: &Offer, progress: &Progress) {
         let Progress::Decided(verdict) = progress else { return };
         if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed)
             && let Some(known) = self.hosts.get_mut(host)

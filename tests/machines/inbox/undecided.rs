@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{behind, drafts, enter, open, two};
+use super::{ask, behind, drafts, enter, open, two};
 use crate::support::{Machine, Terminal, World, needs, until};
 
 /// A machine that takes an offer, and says nothing about it: the offer lies in its file `offer`, and is taken by no mailbox yet.
@@ -89,4 +89,48 @@ fn an_answer_that_is_accepted_while_the_inbox_ends_is_told_as_accepted() {
     assert!(screen.contains("answered in your own words: my long thoughts; accepted by build"), "{screen}");
     assert!(drafts(&here).is_empty(), "{screen}");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "my long thoughts");
+}
+
+#[test]
+fn answers_that_were_not_confirmed_are_asked_about_again_by_themselves_once_their_machine_is_reached() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, build) = two();
+    ask(&build, "docs-43");
+    // Until it is healed, the link breaks behind each offer. The one for docs-42 arrives, and nobody is told.
+    let script = "case \"$*\" in
+        *--watch*) exec $real \"$@\" | grep --line-buffered -v '\"line\":\"gone\"';;
+        *--offer*) test ! -e healed || exec $real \"$@\"
+            printf '' | $real \"$@\" | head -n 1; cat > offer.$$
+            if grep -q docs-42 offer.$$; then $real \"$@\" < offer.$$ > taken; fi; exit 255;;
+        *) exec $real \"$@\";; esac";
+    behind(&here, &build, &format!("cd '{}'\n{script}", build.world.home().display()));
+    let terminal = Terminal::new(&here);
+    open(&terminal, "2 questions are waiting");
+    for workflow in ["docs-42", "docs-43"] {
+        terminal.press(&["/", "C-u", workflow, "Enter"]);
+        terminal.see(&format!("1 with \"{workflow}\""));
+        enter(&terminal);
+        terminal.press(&["1", "Enter"]);
+        terminal.see(&format!("build:{workflow}: sent: merge; not yet accepted by build"));
+    }
+    build.world.ok("ask-answer", &["docs-43", "drop", "--by", "bob"]);
+    build.world.appears("answered/docs-42.json");
+    // Nobody says that they were not accepted: one of them was.
+    let screen = terminal.see("2 answers are not confirmed · tab tells why");
+    assert!(!screen.contains("not accepted"), "{screen}");
+    terminal.press(&["Tab"]);
+    terminal.see("asked again by itself");
+    terminal.press(&["Tab"]);
+    terminal.see("? help");
+    std::fs::write(build.world.home().join("healed"), "").unwrap();
+    build.cut();
+    terminal.see("build is not reached");
+    build.set_down(false);
+    let screen = terminal.see("build:docs-43: not accepted by build: not the first · tab tells why");
+    assert!(!screen.contains("not confirmed"), "{screen}");
+    terminal.press(&["Tab"]);
+    let screen = terminal.see("→ not accepted by build: not the first");
+    let row = |id: &str| screen.lines().find(|line| line.contains(id)).unwrap_or_default().to_owned();
+    assert!(row("build:docs-42").contains("accepted ") && row("build:docs-43").contains("refused "), "{screen}");
+    assert_eq!(build.world.document("answered/docs-43.json")["answer"]["by"], "bob");
 }

@@ -37,8 +37,12 @@ impl App<'_> {
     /// What became of the offers. What does not count is a draft again.
     fn hear_of_offers(&mut self) {
         let (mut news, mut accepted, mut again) = (Vec::new(), Vec::new(), false);
+        let is_looked_at = matches!(self.place, Place::Outcomes(_));
         for given in &mut self.sent {
             let Some(offer) = &mut given.offer else { continue };
+            if matches!(offer.progress, Progress::Decided(_)) {
+                continue;
+            }
             let id = offer.offered.id;
             let now = match self.elsewhere.progress(id) {
                 // Its machine has told meanwhile what became of the question, and it was not by this offer.
@@ -47,6 +51,8 @@ impl App<'_> {
             };
             let Some(now) = now.as_ref().or(self.elsewhere.progress(id)).filter(|now| **now != offer.progress) else { continue };
             offer.progress = now.clone();
+            // Whoever has seen that it was not confirmed has not seen this.
+            offer.was_seen = is_looked_at;
             match given.told().map(|told| told.stands) {
                 None | Some(Stands::Sent) => continue,
                 Some(Stands::Accepted) => {
@@ -95,16 +101,28 @@ impl App<'_> {
 
     /// What was not accepted, or not confirmed, and was not looked at yet; one line.
     pub fn note_of_offers(&self) -> Option<String> {
+        let stands = |given: &Given| given.told().map(|told| told.stands);
         let is_news = |given: &&Given| {
-            let stands = given.told().map(|told| told.stands);
-            let is_bad = matches!(stands, Some(Stands::Refused | Stands::NotSent | Stands::Unconfirmed));
+            let is_bad = matches!(stands(given), Some(Stands::Refused | Stands::NotSent | Stands::Unconfirmed));
             is_bad && given.offer.as_ref().is_some_and(|offer| !offer.was_seen)
         };
         let all: Vec<_> = self.sent.iter().rev().filter(is_news).collect();
         match all.as_slice() {
             [] => None,
             [given] => Some(format!("{}: {} · tab tells why", given.at.address(), given.told()?.step)),
-            many => Some(format!("{} answers were not accepted · tab tells why", many.len())),
+            many => {
+                // What was not confirmed may be the answer.
+                let unconfirmed = many.iter().filter(|given| stands(given) == Some(Stands::Unconfirmed)).count();
+                let words = |n: usize, one: &str, several: &str| match n {
+                    0 => None,
+                    1 => Some(format!("1 answer {one}")),
+                    n => Some(format!("{n} answers {several}")),
+                };
+                let refused = words(many.len() - unconfirmed, "was not accepted", "were not accepted");
+                let unconfirmed = words(unconfirmed, "is not confirmed", "are not confirmed");
+                let all: Vec<_> = refused.into_iter().chain(unconfirmed).collect();
+                Some(format!("{} · tab tells why", all.join(" · ")))
+            }
         }
     }
 

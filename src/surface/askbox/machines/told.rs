@@ -5,6 +5,9 @@ use crate::mailbox::documents::offer::Decided;
 use crate::peers::Progress;
 use crate::text;
 
+/// What becomes of an offer that was not confirmed, as long as the program that made it is open.
+const AGAIN: &str = "It is asked again by itself once it is reached; the answer counts once.";
+
 /// How far an offer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stands {
@@ -76,7 +79,7 @@ impl Told {
             }
             Progress::Unconfirmed(problem) => {
                 let why = format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said));
-                told(Stands::Unconfirmed, format!("not confirmed by {host}"), why, "Look again once it is reached.".into())
+                told(Stands::Unconfirmed, format!("not confirmed by {host}"), why, AGAIN.into())
             }
         }
     }
