@@ -13,9 +13,10 @@ use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::Offer;
 use crate::peers::cache;
 use crate::peers::connected;
+use crate::peers::ended::Ended;
 use crate::peers::known::{Fate, HostView, Known};
 use crate::peers::offers::Progress;
-use crate::peers::peer::{Peer, Stop, StopsOnDrop};
+use crate::peers::peer::{Peer, Problem, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
 use crate::peers::ssh;
 use crate::peers::state::{State, Way, WayView};
@@ -138,6 +139,16 @@ impl Peers {
     #[must_use]
     pub fn fate(&self, host: &HostName, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
         self.shared.lock().hosts.get(host)?.fate(workflow, round)
+    }
+
+    /// How the last question of a workflow ended on a machine, which is asked now, for at most about `limit`.
+    ///
+    /// # Errors
+    /// [`Problem`] if no peer leads to the machine, or if it does not tell.
+    pub fn ended(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Ended>, Problem> {
+        let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
+        let peer = peer.ok_or_else(|| Problem::passing(no_peer(host).to_string(), no_peer(host).hint()))?;
+        self.shared.peers[peer].ended(host, workflow, limit)
     }
 
     /// Waits until every machine was either heard or found unreachable, at most for `limit`. One that was tried in vain a moment ago is hardly

@@ -17,7 +17,11 @@ use crate::config::Config;
 use crate::document;
 use crate::error::Error;
 use crate::id::{QuestionId, WorkflowId};
+use crate::mailbox::documents::fields::closing::Closing;
 use crate::mailbox::documents::offer::{Offer, Verdict};
+use crate::mailbox::documents::question::QuestionDocument;
+use crate::mailbox::{Answer, Question};
+use crate::peers::ended::Ended;
 use crate::peers::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::peers::remote_question::RemoteQuestion;
 use crate::sync::connection::Database;
@@ -105,6 +109,32 @@ impl Peer for DatabasePeer {
             std::thread::sleep(PAUSE);
         }
     }
+
+    fn ended(&self, host: &HostName, workflow: &WorkflowId, _: Duration) -> Result<Option<Ended>, Problem> {
+        let last = "SELECT question_id::text, state, doc, ending FROM askbox.question WHERE host = $1::text::name AND workflow_id = $2
+            ORDER BY question_id DESC LIMIT 1";
+        let database = self.database().map_err(|e| problem(&e))?;
+        let (mut client, _) = self.connect(&database).map_err(|e| problem(&e))?;
+        let row = client.query_opt(last, &[&host.as_str(), &workflow.as_str()]);
+        let row = row.map_err(|e| problem(&database.failed("tells nothing", &e)))?;
+        Ok(row.as_ref().filter(|row| row.try_get::<_, String>(1).is_ok_and(|state| state != "pending")).and_then(ended))
+    }
+}
+
+/// The last round of a workflow, as its host has told it.
+fn ended(row: &Row) -> Option<Ended> {
+    #[derive(serde::Deserialize)]
+    struct Ending {
+        answer: Option<Answer>,
+        closed: Option<Closing>,
+    }
+    let text = |n: usize| row.try_get::<_, Option<String>>(n).ok().flatten();
+    let (round, state) = (text(0)?.parse().ok()?, text(1)?);
+    // A round that was pruned on its host has no question any more.
+    let question = QuestionDocument::parse(text(2)?.as_bytes()).map(|document| document.typed).ok()?;
+    let ending = text(3).and_then(|ending| document::json::<Ending>(ending.as_bytes()));
+    let (answer, closed) = ending.map_or((None, None), |ending| (ending.answer, ending.closed));
+    Some(Ended::of(round, &Question { closed, ..question }, answer.as_ref(), state))
 }
 
 /// Why an offer was not sent.
@@ -289,20 +319,18 @@ impl Seen {
                 look.query(ends, &[&host.as_str(), &gone])?.iter().filter_map(|row| end(host, row)).for_each(report);
             }
             known.questions = now;
+            let is_away = known.seen_at.filter(|_| known.is_away);
+            if let Some(at) = is_away {
+                let said = format!("{host} was heard last {} ago: it is off, asleep or cut off", time::human(time::since(at)));
+                let problem = Problem::passing(said, "an offer waits for it in the database");
+                report(Change::Away { host: host.clone(), since: at, problem });
+            }
             if begun.contains(host) {
                 report(Change::Listed { host: host.clone() });
                 known.is_listed = true;
             }
             if let Some(at) = known.seen_at {
                 report(Change::Heard { host: host.clone(), at });
-                if known.is_away {
-                    let said = format!("{host} was heard last {} ago: it is off, asleep or cut off", time::human(time::since(at)));
-                    report(Change::Away {
-                        host: host.clone(),
-                        since: at,
-                        problem: Problem::passing(said, "an offer waits for it in the database"),
-                    });
-                }
             }
         }
         look.commit()?;

@@ -120,6 +120,8 @@ struct Coming {
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
     bytes: usize,
     left_out: usize,
+    /// Why and since when the machine is away whose list comes from somewhere else.
+    away: Option<(Problem, Time)>,
 }
 
 impl Known {
@@ -162,10 +164,17 @@ impl Known {
     }
 
     pub(super) fn listed(&mut self) {
+        let mut away = None;
         if let Some(coming) = self.coming.take() {
+            away = coming.away;
             self.earlier = std::mem::replace(&mut self.questions, coming.questions);
             (self.bytes, self.left_out) = (coming.bytes, coming.left_out);
             self.earlier.retain(|workflow, _| !self.questions.contains_key(workflow));
+        }
+        if let Some((problem, since)) = away {
+            // It was never there meanwhile, and nobody may believe so for a moment.
+            self.as_of = Some(since);
+            return self.away(problem, since);
         }
         self.reach = Reach::Reachable;
         self.before = None;
@@ -216,6 +225,10 @@ impl Known {
 
     /// The machine is away, and the way to it keeps what is sent.
     pub(super) fn away(&mut self, problem: Problem, since: Time) {
+        if let Some(coming) = &mut self.coming {
+            coming.away = Some((problem, since));
+            return;
+        }
         self.unreachable(problem, since);
         self.is_waited_for = true;
     }
@@ -230,7 +243,12 @@ impl Known {
         let now = crate::time::now();
         let found = match &self.reach {
             Reach::Reachable => return None,
-            Reach::Connecting => Unreached { at: now, since: now, said: format!("{host} has not answered"), hint: String::new() },
+            Reach::Connecting => Unreached {
+                at: now,
+                since: now,
+                said: format!("{host} has not answered"),
+                hint: "try it again, or see: askbox doctor".into(),
+            },
             Reach::Unreachable { since, problem } => {
                 Unreached { at: now, since: *since, said: problem.said.clone(), hint: problem.hint.clone() }
             }
@@ -288,6 +306,20 @@ mod tests {
         known.listed();
         assert!(known.question(&"a".parse().unwrap()).is_none() && known.question(&"b".parse().unwrap()).is_some());
         assert!(known.earlier(&"a".parse().unwrap()).is_some() && known.earlier(&"b".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_machine_that_is_away_when_its_list_is_complete_is_never_seen_as_there() {
+        let mut known = Known::new(0);
+        let since = crate::time::now() - std::time::Duration::from_secs(7200);
+        known.begin("1");
+        known.add(question("a", 1));
+        known.away(Problem::passing("asleep", ""), since);
+        assert_eq!(known.reach, Reach::Connecting, "its list is not complete");
+        known.listed();
+        let view = known.view(&"build".parse().unwrap(), "build");
+        assert!(matches!(view.reach, Reach::Unreachable { .. }) && view.takes_offers() && view.questions.len() == 1, "{view:?}");
+        assert_eq!(view.as_of, Some(since));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`peer`] | the seam: what every way to other machines does, and what it reports |
 //! | [`remote_question`] | a question of another machine, checked |
 //! | [`known`] | what is known of one machine, within bounds |
+//! | [`ended`] | how a question ended that waits no longer |
 //! | [`collection`] | all peers: the threads, and what they report together |
 //! | [`state`] | what all peers have reported together |
 //! | `connected` | the thread of one peer |
@@ -30,6 +31,7 @@ pub mod collection;
 mod connected;
 #[cfg(feature = "sync")]
 pub mod database;
+pub mod ended;
 pub mod known;
 pub mod lines;
 mod offers;
@@ -44,6 +46,7 @@ pub mod waiting;
 mod without_database;
 
 pub use collection::Peers;
+pub use ended::Ended;
 pub use known::{HostView, Reach};
 pub use offers::Progress;
 pub use peer::{Change, Offered, Peer, Problem, Stop};

@@ -11,6 +11,7 @@ use crate::address::HostName;
 use crate::error::{IoContext, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::{Offer, Verdict};
+use crate::peers::ended::Ended;
 use crate::peers::remote_question::RemoteQuestion;
 use crate::time::Time;
 use crate::untrusted::Untrusted;
@@ -33,6 +34,14 @@ pub trait Peer: Send + Sync {
     /// # Errors
     /// [`NotOffered`] where there is no verdict within about `limit`.
     fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered>;
+
+    /// How the last question of a workflow ended there; `None` if it still waits, or nothing is known of it.
+    ///
+    /// # Errors
+    /// [`Problem`] if that is not told within about `limit`.
+    fn ended(&self, _host: &HostName, _workflow: &WorkflowId, _limit: Duration) -> Result<Option<Ended>, Problem> {
+        Ok(None)
+    }
 }
 
 /// What a peer reports.

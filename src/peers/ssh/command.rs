@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::address::HostName;
 use crate::config::PeerConfig;
+use crate::id::WorkflowId;
 use crate::text;
 
 /// The longest path of a socket that every system takes, less what ssh adds while it makes one.
@@ -14,16 +15,18 @@ const MAX_SOCKET_PATH: usize = 104 - 20;
 
 /// What is asked of the other machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum Ask<'a> {
     /// Its questions and their changes.
     Watch,
     /// To take the offer that follows on standard input.
     Offer,
+    /// How this workflow's last question ended.
+    Show(&'a WorkflowId),
 }
 
 /// The command: ssh asks nobody anything, notices a dead connection within 15 seconds, and opens one connection for all commands to a
 /// machine, which ends a minute after the last.
-pub(super) fn command(host: &HostName, config: &PeerConfig, folder: Option<&Path>, ask: Ask) -> Command {
+pub(super) fn command(host: &HostName, config: &PeerConfig, folder: Option<&Path>, ask: Ask<'_>) -> Command {
     let mut command = Command::new("ssh");
     command.args(["-T", "-a", "-x"]);
     for option in [
@@ -53,15 +56,23 @@ pub(super) fn command(host: &HostName, config: &PeerConfig, folder: Option<&Path
     command
 }
 
-/// What the other machine's shell is given. It is made of the configuration alone.
-fn there(config: &PeerConfig, ask: Ask) -> String {
+/// What the other machine's shell is given. It is made of the configuration, and at most of an id, which has no character that a shell reads.
+fn there(config: &PeerConfig, ask: Ask<'_>) -> String {
     let mailbox = if config.mailbox.is_empty() { String::new() } else { format!(" --mailbox {}", text::shell_quote(&config.mailbox)) };
     let what = match ask {
-        Ask::Watch => "list --json --watch",
-        Ask::Offer => "--offer - --json",
+        Ask::Watch => "list --json --watch".to_owned(),
+        Ask::Offer => "--offer - --json".to_owned(),
+        Ask::Show(workflow) => format!("show {} --json", text::shell_quote(workflow.as_str())),
     };
     // The configuration takes only plain letters for the program, so the shell opens a `~` and nothing else.
     format!("{}{mailbox} {what}", config.program)
+}
+
+/// What a person types to do the same as a peer does: the ssh command line to the machine, with what is run there.
+pub fn by_hand(config: &PeerConfig, there: &str) -> String {
+    let words =
+        config.ssh_options.iter().map(String::as_str).chain([config.ssh.as_str()]).chain(Some(there).filter(|there| !there.is_empty()));
+    format!("ssh {}", words.map(text::shell_quote).collect::<Vec<_>>().join(" "))
 }
 
 /// The socket of the kept connection, in a folder of the user's own. Without one, each command connects by itself.
@@ -86,5 +97,17 @@ mod tests {
         assert_eq!((dashes.as_str(), host.as_str()), ("--", "build"));
         assert_eq!(there, r"ask-answer --mailbox '/srv/it'\''s; rm -rf' list --json --watch");
         assert_eq!(super::there(&PeerConfig::default(), Ask::Offer), "ask-answer --offer - --json");
+        assert_eq!(super::there(&PeerConfig::default(), Ask::Show(&"docs-42".parse().unwrap())), "ask-answer show docs-42 --json");
+    }
+
+    #[test]
+    fn what_a_person_types_reaches_the_same_machine() {
+        let config = PeerConfig {
+            ssh: "ann@build".into(),
+            ssh_options: vec!["-p".into(), "2222".into(), "-i".into(), "/a key".into()],
+            ..PeerConfig::default()
+        };
+        assert_eq!(by_hand(&config, ""), "ssh -p 2222 -i '/a key' ann@build");
+        assert_eq!(by_hand(&config, "ask-answer --version"), "ssh -p 2222 -i '/a key' ann@build 'ask-answer --version'");
     }
 }

@@ -1,6 +1,6 @@
 //! Machines that are reached by ssh. The programs of the other machine do the work there: `ask-answer list --json --watch` tells its
-//! questions and their changes, and `ask-answer --offer -` takes an answer. What is executed is a constant text, made of the
-//! configuration alone: whatever a person or a machine writes goes through pipes.
+//! questions and their changes, `ask-answer --offer -` takes an answer, and `ask-answer show ID --json` tells how a question ended. What is
+//! executed is a constant text, made of the configuration and at most of an id: whatever a person or a machine writes goes through pipes.
 //!
 //! - `command`: the ssh command line
 //! - `conversation`: a running ssh: bounded lines, a bounded wait, and why it ended
@@ -10,6 +10,7 @@ mod command;
 mod conversation;
 mod peer;
 
+pub use command::by_hand;
 pub use peer::SshPeer;
 
 use std::collections::BTreeMap;

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use crate::address::HostName;
 use crate::config::PeerConfig;
 use crate::document;
+use crate::id::WorkflowId;
 use crate::mailbox::documents::offer::{Offer, Verdict};
+use crate::peers::ended::Ended;
 use crate::peers::known;
-use crate::peers::lines::{self, ALIVE_EVERY, Line};
+use crate::peers::lines::{self, ALIVE_EVERY, Line, MAX_LINE};
 use crate::peers::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::peers::remote_question::RemoteQuestion;
-use crate::peers::ssh::command::{Ask, command, control_path};
+use crate::peers::ssh::command::{Ask, by_hand, command, control_path};
 use crate::peers::ssh::conversation::{Conversation, Next};
 use crate::text;
 use crate::time;
@@ -65,7 +67,7 @@ impl SshPeer {
 
     /// Starts ssh and reads the first line. Returns the version there as well. A kept connection that says nothing is left, and a new one made:
     /// its other end may have been stopped, or be gone without a word.
-    fn connect(&self, ask: Ask, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Problem> {
+    fn connect(&self, ask: Ask<'_>, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Problem> {
         let is_kept = |folder: &PathBuf| control_path(folder, &self.host).is_some_and(|path| path.exists());
         let kept = self.folder.as_ref().filter(|folder| is_kept(folder));
         if let Some(folder) = kept {
@@ -80,12 +82,15 @@ impl SshPeer {
         self.connect_in(self.folder.as_deref(), ask, limit, stop).map_err(Refusal::problem)
     }
 
-    fn connect_in(&self, folder: Option<&Path>, ask: Ask, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Refusal> {
+    fn connect_in(
+        &self,
+        folder: Option<&Path>,
+        ask: Ask<'_>,
+        limit: Duration,
+        stop: Option<&Stop>,
+    ) -> Result<(Conversation, String), Refusal> {
         let started = Conversation::start(command(&self.host, &self.config, folder, ask));
-        let mut ssh = started.map_err(|e| {
-            let hint = "install the OpenSSH client, so that `ssh` is on the PATH";
-            Refusal::Other(Problem::lasting(format!("ssh cannot be run: {e}"), hint))
-        })?;
+        let mut ssh = started.map_err(|e| Refusal::Other(cannot_run(&e)))?;
         let end = Instant::now() + limit;
         for _ in 0..NOISE {
             match ssh.next(end.saturating_duration_since(Instant::now()), stop) {
@@ -100,7 +105,7 @@ impl SshPeer {
                 },
                 Next::Stopped => {
                     ssh.leave();
-                    return Err(Refusal::Other(Problem::passing("this program ends", "")));
+                    return Err(Refusal::Other(Problem::passing("this program ends", "start it again")));
                 }
                 Next::Silence => return Err(Refusal::Silence(self.why(ssh, &Next::Silence, false))),
                 next => return Err(Refusal::Other(self.why(ssh, &next, false))),
@@ -108,43 +113,54 @@ impl SshPeer {
         }
         Err(Refusal::Other(Problem::lasting(
             format!("{} prints other text than that of ask-answer", self.host),
-            format!("see it with: ssh {} true; a shell's file such as .bashrc prints it", self.config.ssh),
+            format!("see it with: {}; a shell's file such as .bashrc prints it", by_hand(&self.config, "true")),
         )))
     }
 
     /// Why a conversation ended, for people.
     fn why(&self, ssh: Conversation, next: &Next, was_greeted: bool) -> Problem {
-        let (host, by_hand) = (&self.host, text::shell_quote(&self.config.ssh));
+        let host = &self.host;
         match next {
-            Next::Silence => Problem::passing(format!("{host} is silent"), format!("look at it with: ssh {by_hand}")),
+            Next::Silence => Problem::passing(format!("{host} is silent"), self.look()),
             Next::TooLong => Problem::lasting(format!("{host} sends a line that is too long"), "update askbox there"),
-            Next::Stopped | Next::Line(_) => Problem::passing("this program ends", ""),
+            Next::Stopped | Next::Line(_) => Problem::passing("this program ends", "start it again"),
             Next::End => {
                 let (status, said) = ssh.ended();
-                let because = |or: &str| if said.is_empty() { format!("{host}: {or}") } else { format!("{host}: {said}") };
-                match status {
-                    Some(255) | None if said.contains("Host key verification failed") => {
-                        Problem::lasting(because(""), format!("compare its key once by hand: ssh {by_hand}"))
-                    }
-                    Some(255) | None if said.contains("Permission denied") => {
-                        let hint = format!("a key or an agent must let you in without a question: ssh -o BatchMode=yes {by_hand} true");
-                        Problem::lasting(because(""), hint)
-                    }
-                    Some(127) => Problem::lasting(
-                        format!("ask-answer is not found on {host}"),
-                        format!("install askbox there, or write its path: peers.{host}.program = \"~/.local/bin/ask-answer\""),
-                    ),
-                    Some(2) if !was_greeted => Problem::lasting(
-                        format!("askbox on {host} is of an older version, which cannot be seen from elsewhere ({said})"),
-                        format!("update askbox on {host}"),
-                    ),
-                    Some(255) | None => Problem::passing(because("the connection ended"), format!("look at it with: ssh {by_hand}")),
-                    Some(status) => {
-                        let ended = format!("ask-answer ended there with status {status}");
-                        Problem::passing(because(&ended), format!("look at it with: ssh {by_hand}"))
-                    }
-                }
+                self.why_ended(status, &said, was_greeted)
             }
+        }
+    }
+
+    /// What a person may look at.
+    fn look(&self) -> String {
+        format!("look at it with: {}", by_hand(&self.config, ""))
+    }
+
+    /// Why ssh ended with this status and these last words.
+    fn why_ended(&self, status: Option<i32>, said: &str, was_greeted: bool) -> Problem {
+        let host = &self.host;
+        let because = |or: &str| if said.is_empty() { format!("{host}: {or}") } else { format!("{host}: {said}") };
+        match status {
+            Some(255) | None if said.contains("Host key verification failed") => {
+                Problem::lasting(because(""), format!("compare its key once by hand: {}", by_hand(&self.config, "")))
+            }
+            Some(255) | None if said.contains("Permission denied") => {
+                let batch = PeerConfig {
+                    ssh_options: [&self.config.ssh_options[..], &["-o".into(), "BatchMode=yes".into()]].concat(),
+                    ..self.config.clone()
+                };
+                Problem::lasting(because(""), format!("a key or an agent must let you in without a question: {}", by_hand(&batch, "true")))
+            }
+            Some(127) => Problem::lasting(
+                format!("ask-answer is not found on {host}"),
+                format!("install askbox there, or write its path: peers.{host}.program = \"~/.local/bin/ask-answer\""),
+            ),
+            Some(2) if !was_greeted => Problem::lasting(
+                format!("askbox on {host} is of an older version, which cannot be seen from elsewhere ({said})"),
+                format!("update askbox on {host}"),
+            ),
+            Some(255) | None => Problem::passing(because("the connection ended"), self.look()),
+            Some(status) => Problem::passing(because(&format!("ask-answer ended there with status {status}")), self.look()),
         }
     }
 
@@ -182,9 +198,8 @@ impl SshPeer {
         let perhaps_sent = |problem| NotOffered { problem, may_have_arrived: true };
         let (mut ssh, _) = self.connect(Ask::Offer, limit, None).map_err(not_sent)?;
         let end = Instant::now() + limit;
-        let quick = format!("look at it with: ssh {}", text::shell_quote(&self.config.ssh));
         if let Err(e) = ssh.send(offer, limit) {
-            return Err(perhaps_sent(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), quick)));
+            return Err(perhaps_sent(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), self.look())));
         }
         loop {
             match ssh.next(end.saturating_duration_since(Instant::now()), None) {
@@ -200,6 +215,10 @@ impl SshPeer {
             }
         }
     }
+}
+
+fn cannot_run(e: &std::io::Error) -> Problem {
+    Problem::lasting(format!("ssh cannot be run: {e}"), "install the OpenSSH client, so that `ssh` is on the PATH")
 }
 
 /// A verdict's words at the length at which they are shown.
@@ -266,6 +285,30 @@ impl Peer for SshPeer {
                 }
             }
             std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn ended(&self, _: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Ended>, Problem> {
+        let command = command(&self.host, &self.config, self.folder.as_deref(), Ask::Show(workflow));
+        let mut ssh = Conversation::start(command).map_err(|e| cannot_run(&e))?;
+        let (end, mut printed) = (Instant::now() + limit, Vec::new());
+        loop {
+            match ssh.next(end.saturating_duration_since(Instant::now()), None) {
+                // The shell's own files print something before it.
+                Next::Line(line) if printed.is_empty() && !line.starts_with(b"{") => {}
+                Next::Line(line) if printed.len() + line.len() > MAX_LINE => return Err(self.why(ssh, &Next::TooLong, true)),
+                Next::Line(line) => printed.extend([&line[..], b"\n"].concat()),
+                Next::End => {
+                    let (status, said) = ssh.ended();
+                    return match Ended::read(workflow, &printed) {
+                        Some(ended) => Ok(ended),
+                        // It knows no such workflow.
+                        None if status == Some(3) => Ok(None),
+                        None => Err(self.why_ended(status, &said, true)),
+                    };
+                }
+                next => return Err(self.why(ssh, &next, true)),
+            }
         }
     }
 }

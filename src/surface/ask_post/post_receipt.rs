@@ -51,7 +51,7 @@ pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer
 
 /// Prints that question `n` of many, counted from 0, was refused.
 pub fn refuse(common: &Common, n: usize, e: &Error) -> Result<()> {
-    program::say(&format!("error: [{n}]: {}\nhint: {}\n", program::message(e), text::one_line(&e.hint())));
+    program::say(&program::complaint(e, &format!("[{n}]: ")));
     if !common.json {
         return Ok(());
     }

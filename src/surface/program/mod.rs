@@ -20,7 +20,8 @@ mod variables;
 mod wrong_words;
 
 pub use output::{
-    complain, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly, write_json,
+    complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
+    write_json,
 };
 pub use person::{answerer, only_signed_answers_count, person};
 pub use read_input::{in_input, read_input, read_stdin_text};

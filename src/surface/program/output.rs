@@ -12,9 +12,15 @@ use crate::text;
 
 /// `error: …` and `hint: …` on standard error. Not every error has a hint: another machine's may have said it all.
 pub fn complain(error: &Error) {
+    say(&complaint(error, ""));
+}
+
+/// The lines of an error: `error: …`, with what it is `about` in front, and `hint: …` where there is something to do.
+#[must_use]
+pub fn complaint(error: &Error, about: &str) -> String {
     let hint = text::one_line(&error.hint());
-    let hint = if hint.is_empty() { hint } else { format!("hint: {hint}\n") };
-    say(&format!("error: {}\n{hint}", message(error)));
+    let hint = if hint.trim().is_empty() { String::new() } else { format!("hint: {hint}\n") };
+    format!("error: {about}{}\n{hint}", message(error))
 }
 
 /// An error's message on one line, without the `-` of a document that is not a file.
@@ -91,5 +97,16 @@ fn done(written: io::Result<()>) -> Result<()> {
             "the command itself may have succeeded: check before you repeat it",
         )),
         Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_with_nothing_to_do_about_it_has_no_hint() {
+        assert_eq!(complaint(&Error::failed("it is late", "go to bed"), "[2]: "), "error: [2]: it is late\nhint: go to bed\n");
+        assert_eq!(complaint(&Error::failed("it is late", " "), ""), "error: it is late\n");
     }
 }

@@ -113,6 +113,10 @@ fn an_answer_for_a_machine_that_sleeps_is_sent_and_said_to_be_no_more_than_that(
     assert!(laptop.world.in_mailbox("pending/docs.json").exists());
     laptop.sync();
     assert_eq!(laptop.world.document("answered/docs.json")["answer"]["by"], "ann");
+    // What is hinted at tells how it ended.
+    assert!(sent.stderr.contains("ask-answer show laptop:docs"), "{sent:?}");
+    let shown = here.ok("ask-answer", &["show", "laptop:docs"]);
+    assert!(shown.contains("answered by ann through ask-answer on ") && shown.contains("\n    b\n"), "{shown}");
 }
 
 #[test]
@@ -139,7 +143,10 @@ fn a_database_that_is_not_reached_is_named_and_holds_up_nothing() {
     let listed = elsewhere.run("ask-answer", &["list", "--host", "team"]).ok();
     assert!(listed.stderr.contains("team is not reached"), "{listed:?}");
     let refused = elsewhere.run("ask-answer", &["laptop:docs", "b"]);
-    assert!(refused.code() == 1 && refused.stderr.contains("cannot be reached"), "{refused:?}");
+    assert!(
+        refused.code() == 1 && refused.stderr.contains("nothing was sent: ") && refused.stderr.contains("cannot be reached"),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -15,16 +15,17 @@ use crate::mailbox::round::Round;
 use crate::mailbox::who::answerer::Answerer;
 use crate::mailbox::{Answer, AnswerValue, Folder};
 use crate::peers::collection::no_peer;
-use crate::peers::known::Reach;
 use crate::peers::remote_question::{Asked, RemoteQuestion};
-use crate::peers::{Peers, Progress};
+use crate::peers::{Ended, Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
 use crate::surface::askbox::inbox;
+use crate::surface::askbox::machines::told;
 use crate::surface::askbox::machines::{age, connect, takes_offers, unreachable, views};
 use crate::surface::program;
 use crate::text;
+use crate::untrusted::Untrusted;
 
 /// How long the machine that a person names is waited for.
 const NAMED_WAITS: Duration = Duration::from_secs(15);
@@ -36,7 +37,12 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
     let person = || program::person(args.reply.by.as_deref(), &channel("ask-answer"));
     let reply = &args.reply;
     match &args.command {
-        Some(Command::Show { id, format }) => show(args, &found(id, false)?.1, *format),
+        Some(Command::Show { id, format }) => match found(id, false)? {
+            Found::Waits(_, question) => show(args, &question, *format),
+            // Options are for a question that waits.
+            ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
+            Found::Ended(ended) => show_ended(args, id, &ended, *format),
+        },
         Some(Command::Decline { id, note, round }) => {
             let note = note.clone().or_else(|| reply.note.clone());
             let person = person()?;
@@ -49,7 +55,7 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
             let person = person()?;
             send(args, &to_answer(id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
         }
-        Some(Command::Edit { id }) => edit(args, &found(id, false)?, &person()?),
+        Some(Command::Edit { id }) => edit(args, &found(id, false)?.waiting(id)?, &person()?),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {
@@ -81,7 +87,7 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
 /// Opens the question in the inbox.
 fn open(args: &AskAnswer, id: &Address) -> Result<u8> {
     // An unknown id is an error before the screen changes.
-    let address = found(id, false)?.1.address();
+    let address = found(id, false)?.waiting(id)?.1.address();
     inbox::open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() })
 }
 
@@ -95,7 +101,7 @@ pub(crate) fn channel(means: &str) -> String {
 /// The question that a person answers. One that was seen here and waits no longer is offered the answer all the same: its machine tells
 /// who was first.
 fn to_answer(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
-    let (peers, question) = found(id, true)?;
+    let (peers, question) = found(id, true).map_err(nothing_sent)?.waiting(id)?;
     if question.workflow != id.workflow {
         let title = asked(&question)?.document.typed.title();
         short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
@@ -103,8 +109,41 @@ fn to_answer(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
     Ok((peers, question))
 }
 
-/// The question of an address, with the connection to its machine.
-fn found(id: &Address, or_earlier: bool) -> Result<(Peers, Arc<RemoteQuestion>)> {
+/// Who answers is told that nothing went out, also where the machine was never reached.
+fn nothing_sent(e: Error) -> Error {
+    match e {
+        Error::Failed { message, hint } => Error::failed(format!("nothing was sent: {message}"), hint),
+        other => other,
+    }
+}
+
+/// What is found at an address.
+enum Found {
+    /// The question, with the connection to its machine.
+    Waits(Peers, Arc<RemoteQuestion>),
+    /// No question waits there any more.
+    Ended(Ended),
+}
+
+impl Found {
+    /// The question that waits.
+    fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+        match self {
+            Self::Waits(peers, question) => Ok((peers, question)),
+            Self::Ended(ended) => Err(Error::not_found(
+                format!("{} waits for no answer on {}: {}", id.workflow, host_of(id), ended.said.excerpt(300)),
+                format!("see it with: ask-answer show {id}; what waits: ask-answer list --host {}", host_of(id)),
+            )),
+        }
+    }
+}
+
+fn host_of(id: &Address) -> &str {
+    id.host.as_ref().map_or("", HostName::as_str)
+}
+
+/// What is found at an address. One that waits no longer is asked about there.
+fn found(id: &Address, or_earlier: bool) -> Result<Found> {
     let Some(host) = &id.host else {
         return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
     };
@@ -120,17 +159,23 @@ fn found(id: &Address, or_earlier: bool) -> Result<(Peers, Arc<RemoteQuestion>)>
     };
     let workflow = short_id::meant_of(&id.workflow, view.questions.iter().map(|question| &question.workflow))?;
     if let Some(question) = peers.question(host, &workflow.unwrap_or_else(|| id.workflow.clone())) {
-        return Ok((peers, question));
+        return Ok(Found::Waits(peers, question));
     }
     if let Some(earlier) = peers.earlier(host, &id.workflow).filter(|_| or_earlier && view.takes_offers()) {
-        return Ok((peers, earlier));
+        return Ok(Found::Waits(peers, earlier));
     }
-    match &view.reach {
-        Reach::Reachable => Err(Error::not_found(
-            format!("{} waits for no answer on {host}", id.workflow),
-            format!("see how it ended, there: ask-answer show {}; what waits: ask-answer list --host {host}", id.workflow),
+    if !view.takes_offers() {
+        return Err(unreachable(host.as_str(), &view.reach));
+    }
+    let (what_waits, missing) =
+        (format!("what waits: ask-answer list --host {host}"), format!("{} waits for no answer on {host}", id.workflow));
+    match peers.ended(host, &id.workflow, NAMED_WAITS) {
+        Ok(Some(ended)) => Ok(Found::Ended(ended)),
+        Ok(None) => Err(Error::not_found(missing, format!("nothing else is known of it; {what_waits}"))),
+        Err(problem) => Err(Error::not_found(
+            format!("{missing}, and it does not say how it ended: {}", text::one_line(&problem.said)),
+            format!("see how it ended, on {host}: ask-answer show {}; {what_waits}", id.workflow),
         )),
-        _ => Err(unreachable(host.as_str(), &view.reach)),
     }
 }
 
@@ -163,6 +208,26 @@ fn show(args: &AskAnswer, question: &RemoteQuestion, format: Option<Format>) -> 
         let text = format!("on {}\n{}", question.host, question_text::round(None, &round));
         program::print(&question_text::fitted(&text))?;
     }
+    Ok(0)
+}
+
+/// `ask-answer show HOST:ID` of a question that waits no longer.
+fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Format>) -> Result<u8> {
+    if args.common.json || format == Some(Format::Json) {
+        let raw = |text: &Option<Untrusted>| text.as_ref().map(|text| text.raw().to_owned());
+        program::print_json(&json!({
+            "state": ended.state.raw(), "host": host_of(id), "workflow_id": id.workflow, "question_id": ended.round,
+            "question": ended.title.raw(), "said": ended.said.raw(), "answer": raw(&ended.answer), "note": raw(&ended.note),
+        }))?;
+        return Ok(0);
+    }
+    let mut out = format!("on {}\n{}: {}\n\n", host_of(id), id.workflow, ended.title.excerpt(300));
+    out.push_str(&format!("Round {}: {}\n  {}\n", ended.round, ended.state.excerpt(60), ended.said.excerpt(300)));
+    for (mark, text) in [("", &ended.answer), ("note: ", &ended.note)] {
+        let lines = text.iter().map(|text| text.printable().trim_end().replace('\n', "\n    "));
+        lines.for_each(|lines| out.push_str(&format!("    {mark}{lines}\n")));
+    }
+    program::print(&question_text::fitted(&out))?;
     Ok(0)
 }
 
@@ -216,13 +281,15 @@ fn send(
         Progress::Unconfirmed(problem) => {
             return Err(Error::failed(
                 format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said)),
-                format!("look again once it is reached: ask-answer show {address}"),
+                format!(
+                    "once it is reached, give the same command again: it answers, or tells who did; or look: ask-answer show {address}"
+                ),
             ));
         }
         Progress::UnderWay | Progress::Sent => {
             let away = if view.is_stale() { format!("; last seen {}, it decides when it is back", age(&view)) } else { String::new() };
             let message = format!("{address}: the answer was sent; {host} has not decided yet{away}");
-            return Err(Error::Waiting { message, hint: format!("see whether it still waits: ask-answer list --host {host}") });
+            return Err(Error::Waiting { message, hint: format!("see later how it ended: ask-answer show {address}") });
         }
     };
     acknowledge(args, &address, &asked.document.typed, &answer, &verdict)
@@ -231,7 +298,7 @@ fn send(
 fn acknowledge(args: &AskAnswer, address: &Address, question: &crate::mailbox::Question, answer: &Answer, verdict: &Verdict) -> Result<u8> {
     let host = address.host.as_ref().map_or("", HostName::as_str);
     if verdict.decided != Decided::Accepted {
-        let said = text::one_line(&verdict.said);
+        let said = told::named_from_here(host, &text::one_line(&verdict.said));
         let message = format!("{host}: {said}");
         return Err(match verdict.decided {
             Decided::Invalid => Error::invalid("answer", message, verdict.hint.as_deref().map(text::one_line).unwrap_or_default()),

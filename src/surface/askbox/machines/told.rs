@@ -62,7 +62,8 @@ impl Told {
         match progress {
             Progress::UnderWay | Progress::Sent => told(Stands::Sent, accepted, String::new(), String::new()),
             Progress::Decided(verdict) => {
-                let line = |words: &Option<String>| words.as_deref().map(text::one_line).unwrap_or_default();
+                let here = |words: &str| named_from_here(host.as_str(), &text::one_line(words));
+                let line = |words: &Option<String>| words.as_deref().map(here).unwrap_or_default();
                 let word = match verdict.decided {
                     Decided::Accepted => return told(Stands::Accepted, accepted, line(&verdict.warning), String::new()),
                     Decided::Lost => "not the first",
@@ -70,7 +71,7 @@ impl Told {
                     Decided::Changed => "the question has changed",
                     Decided::Invalid => "does not fit",
                 };
-                let why = format!("{host}: {}", text::one_line(&verdict.said));
+                let why = format!("{host}: {}", here(&verdict.said));
                 told(Stands::Refused, format!("not accepted by {host}: {word}"), why, line(&verdict.hint))
             }
             Progress::NotSent(problem) => {
@@ -83,6 +84,11 @@ impl Told {
             }
         }
     }
+}
+
+/// A machine's words with its commands as they are typed here.
+pub fn named_from_here(host: &str, words: &str) -> String {
+    words.replace("ask-answer show ", &format!("ask-answer show {host}:"))
 }
 
 #[cfg(test)]
@@ -105,6 +111,7 @@ mod tests {
             assert_eq!(words(&open), (Stands::Sent, "accepted by build".into(), String::new()));
         }
         assert_eq!(words(&verdict(Decided::Accepted)), (Stands::Accepted, "accepted by build".into(), String::new()));
+        assert_eq!(named_from_here("build", "see it with: ask-answer show w"), "see it with: ask-answer show build:w");
         for (decided, said) in [
             (Decided::Lost, "not the first"),
             (Decided::Closed, "too late"),

@@ -123,7 +123,7 @@ fn said(words: String) -> CallToolResponse {
 
 /// An error is the tool's result, so that the model reads what to do.
 fn refused(error: &Error) -> CallToolResponse {
-    let words = format!("error: {}\nhint: {}", program::message(error), text::one_line(&error.hint()));
+    let words = program::complaint(error, "").trim_end().to_owned();
     CallToolResult::error(vec![ContentBlock::text(words)]).into()
 }
 
