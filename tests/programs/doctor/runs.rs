@@ -3,12 +3,15 @@
 use super::*;
 use crate::support::Watcher;
 
-/// A watcher that is stopped is there, and does nothing: it has passed over an old answer.
+/// A watcher that is stopped is there, and does nothing: it has passed over an answer of 70 seconds.
 fn passes_over(world: &World, workflow: &str) -> Watcher {
     let watcher = world.watch();
     world.sh(&format!("kill -STOP {}", watcher.process.pid()));
     answered(world, workflow);
-    backdate(world, &format!("m/answered/{workflow}.json"));
+    let file = format!("m/answered/{workflow}.json");
+    world.sh(&format!(
+        "at=$(date -u -d '70 seconds ago' +%FT%T.000Z) && jq --arg at $at '.answer.at = $at' {file} >aged && cp aged {file} && touch -d $at {file}"
+    ));
     watcher
 }
 
@@ -25,20 +28,44 @@ fn doctor_reports_an_answer_that_no_watcher_takes_up() {
 
 #[test]
 fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
+    needs!("jq");
     let world = well();
     let watcher = passes_over(&world, "w");
-    finds_and_mends(&world, "stuck", "w");
+    let (said, pid) = (findings(&world)[0]["problem"].as_str().unwrap().to_owned(), watcher.process.pid());
+    assert!(said.contains(&format!("process {pid} (relaunch), which a signal has stopped; `kill -CONT {pid}` lets it go on")), "{said}");
+    assert!(report(&world)["watcher"] == true, "its lock is held");
+    finds_and_mends(&world, "watcher_hangs", "w");
     world.sh(&format!("kill -CONT {}", watcher.process.pid()));
 }
 
 #[test]
-fn while_the_queue_is_paused_the_doctor_calls_no_answer_stuck_and_says_what_ends_the_pause() {
+fn an_answer_that_came_just_now_or_waits_for_a_place_is_no_sign_of_a_watcher_that_hangs() {
+    needs!("jq");
+    let world = well();
+    let watcher = passes_over(&world, "w");
+    // Signed long ago, accepted now.
+    world.sh("touch m/answered/w.json");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    world.sh("touch -d '70 seconds ago' m/answered/w.json; sed -i 's/attempts = 1/attempts = 1\\nmax_concurrent = 1/' .config/askbox/config.toml");
+    finds(&world, "watcher_hangs", "w");
+    std::fs::write(world.path("agent"), AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done")).unwrap();
+    answered(&world, "busy");
+    let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
+    until("it runs", || world.shell("relaunch status busy").stdout.contains("running"));
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    run.kill();
+    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+}
+
+#[test]
+fn while_the_queue_is_paused_the_doctor_says_of_no_answer_that_a_watcher_left_it_and_says_what_ends_the_pause() {
+    needs!("jq");
     let world = well();
     let watcher = passes_over(&world, "w");
     world.sh("relaunch pause");
     assert_eq!(finds(&world, "paused", "the queue"), "relaunch go");
     world.sh("relaunch go");
-    finds_and_mends(&world, "stuck", "w");
+    finds_and_mends(&world, "watcher_hangs", "w");
     world.sh(&format!("kill -CONT {}", watcher.process.pid()));
 }
 

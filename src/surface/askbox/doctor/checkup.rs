@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::disk::{self, Entry};
+use crate::disk::{self, Entry, LockHolder};
 use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::mailbox::checkpoints::store;
@@ -16,10 +16,14 @@ use crate::surface::askbox::doctor::progress::Progress;
 use crate::surface::program;
 use crate::text;
 
+/// How long the doctor waits, once, before it says that a watcher hangs.
+pub(super) const MOMENT: Duration = Duration::from_secs(1);
 /// The time that a running watcher is given for work that it does at once.
 pub(super) const AT_ONCE: Duration = Duration::from_secs(10);
-/// The time after which an answer that no run has claimed counts as stuck, although a watcher runs.
+/// The time after which an answer that its session has not taken counts as forgotten.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+/// The time after which a watcher that has left work alone counts as hanging, whatever its lock says.
+pub(super) const HANGS: Duration = Duration::from_secs(60);
 
 /// The time after which a temporary file counts as left over; a younger one may still be in use.
 pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
@@ -56,6 +60,8 @@ pub(super) struct Checkup {
     /// The number of problems beyond [`MOST_FINDINGS`].
     pub more: u64,
     pub progress: Progress,
+    /// How long the doctor gives a watcher, once, before it says that the watcher hangs.
+    pub moment: Option<Duration>,
 }
 
 impl Checkup {
@@ -104,6 +110,20 @@ impl Checkup {
     /// The path as it is shown: relative to the mailbox if it lies in the mailbox.
     pub fn shown(&self, path: &Path) -> String {
         text::file_name(path.strip_prefix(&self.root).unwrap_or(path))
+    }
+}
+
+/// The watcher that holds this lock and hangs, in words that end with what ends it; and the command that lets it go on, or ends it.
+pub(super) fn hanging(mailbox: &Mailbox, lock: &str) -> (String, Option<String>) {
+    let wake = |holder: &LockHolder| if holder.is_stopped { format!("kill -CONT {}", holder.pid) } else { format!("kill -9 {}", holder.pid) };
+    match disk::lock_holder(&mailbox.lock_file(lock)) {
+        Some(holder) if holder.is_stopped => {
+            (format!("{holder}; `{}` lets it go on, or `kill -9 {}` ends it, and runs go on", wake(&holder), holder.pid), Some(wake(&holder)))
+        }
+        Some(holder) => {
+            (format!("{holder} hangs, or its log says why; `{}` ends it: start another one then, runs go on", wake(&holder)), Some(wake(&holder)))
+        }
+        None => ("it hangs, or its log says why: end it and start another one, runs go on".to_owned(), None),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::mailbox::Mailbox;
 use crate::mailbox::who::presence;
 use crate::platform::weaker::{self, Weaker};
 use crate::surface::args::askbox_args::Doctor;
-use crate::surface::askbox::doctor::checkup::{Checkup, Finding, word};
+use crate::surface::askbox::doctor::checkup::{Checkup, Finding, MOMENT, word};
 use crate::surface::askbox::doctor::in_force;
 use crate::surface::askbox::doctor::installation::agent_version::AgentVersion;
 #[cfg(feature = "web")]
@@ -77,8 +77,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
     let loaded = config::load();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
-    let mut checkup =
-        Checkup { root, mailbox, config, watcher, stale: args.stale, flag, findings: Vec::new(), more: 0, progress: Progress::new() };
+    let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
+    let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings: Vec::new(), more: 0, progress, moment };
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let in_force = match &args.id {
         Some(id) => {

@@ -24,7 +24,16 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
 
 /// Whether the queue launches nothing, so that no run is stuck by itself and no command starts one.
 pub(in crate::surface::askbox::doctor) fn is_paused(checkup: &Checkup, mailbox: &Mailbox) -> bool {
-    summary::queue(mailbox, &checkup.config).is_ok_and(|queue| queue.state == QueueState::Paused)
+    most_runs(checkup, mailbox) == 0
+}
+
+/// How many runs the queue allows at the same time now.
+pub(in crate::surface::askbox::doctor) fn most_runs(checkup: &Checkup, mailbox: &Mailbox) -> usize {
+    match summary::queue(mailbox, &checkup.config).map(|queue| queue.state) {
+        Ok(QueueState::Paused) => 0,
+        Ok(QueueState::Probing) => 1,
+        Ok(QueueState::Open) | Err(_) => checkup.config.relaunch.max_concurrent,
+    }
 }
 
 fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::disk::{self, Lock};
 use crate::error::Error;
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
 use crate::mailbox::due::timers;
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
 use crate::run::attempt::record;
 use crate::run::claim;
-use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, checkpoint_problem, problem, word};
+use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, HANGS, PATIENCE, age, checkpoint_problem, hanging, problem, word};
 use crate::surface::askbox::doctor::workflows::held;
 use crate::{text, time};
 
@@ -141,10 +141,33 @@ pub(in crate::surface::askbox::doctor) fn check_answered(checkup: &mut Checkup, 
             mend,
         );
     }
-    let live = list::round_names(mailbox, Folder::Running).filter(|r| Lock::is_held(&record::lock_path(mailbox, r)).unwrap_or(false));
-    let queued =
-        live.count() >= checkup.config.relaunch.max_concurrent || list::round_names(mailbox, Folder::Running).any(|r| r.workflow == *id);
-    if since >= PATIENCE && !queued && !held::is_paused(checkup, mailbox) {
-        checkup.report("stuck", id.as_str(), format!("answered {ago} ago, but the watcher has not launched its agent"), by_hand);
+    // An answer that was signed elsewhere is older than its file.
+    if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {
+        return;
     }
+    // A moment ago, something may still have held it up.
+    std::thread::sleep(checkup.moment.take().unwrap_or_default());
+    if disk::exists(&path) {
+        let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
+        checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
+    }
+}
+
+/// Whether a watcher is right not to launch the agent of this answer now.
+fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool {
+    let is_live = |round: &RoundId| Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false);
+    // The session that asked for another workflow is continued once its own run is over.
+    let is_asker = |round: &RoundId| {
+        let run = record::latest(mailbox, round).ok().flatten();
+        question.session_id.is_some() && run.is_some_and(|run| Some(run.session_id) == question.session_id)
+    };
+    let mut live = 0;
+    for round in list::round_names(mailbox, Folder::Running) {
+        let (of_this, lives) = (round.workflow == question.workflow_id, is_live(&round));
+        if of_this || (lives && is_asker(&round)) {
+            return true;
+        }
+        live += usize::from(lives);
+    }
+    live >= held::most_runs(checkup, mailbox)
 }
