@@ -24,6 +24,7 @@
 //! | `call` | one run of a program, within a time limit |
 //! | `buttons` | answers by buttons in a notification |
 //! | [`arrivals`] | when a target was last told, and when that last failed |
+//! | [`waiting`] | what should have been told long ago |
 //! | [`trial`] | `askbox notify test`: one message now |
 //!
 //! # Limitations
@@ -41,6 +42,7 @@ mod message;
 mod note;
 mod post;
 pub mod trial;
+pub mod waiting;
 
 #[cfg(feature = "fuzzing")]
 pub use buttons::fuzzed;

@@ -30,6 +30,20 @@ impl Ledger {
     pub(in crate::news) fn open(mailbox: &Mailbox, target: &str) -> Result<Self> {
         let folder = mailbox.root().join(FOLDER).join(target);
         disk::create_folder(&folder)?;
+        Self::of(folder)
+    }
+
+    /// The records of a target, for a look: what cannot be read is left out, and nothing is changed.
+    pub(in crate::news) fn read(mailbox: &Mailbox, target: &str) -> Self {
+        let folder = mailbox.root().join(FOLDER).join(target);
+        let is_there = disk::exists(&folder);
+        Some(folder.clone())
+            .filter(|_| is_there)
+            .and_then(|folder| Self::of(folder).ok())
+            .unwrap_or(Self { folder, records: BTreeMap::new() })
+    }
+
+    fn of(folder: PathBuf) -> Result<Self> {
         let mut records = BTreeMap::new();
         for entry in disk::entries(&folder).io("read", &folder)? {
             let Some(round) = entry.io("read", &folder)?.name.to_str().and_then(RoundId::from_file_name) else { continue };

@@ -48,7 +48,8 @@ fn an_answer_that_came_just_now_or_waits_for_a_place_is_no_sign_of_a_watcher_tha
     assert_eq!(findings(&world), [] as [Value; 0]);
     world.sh("touch -d '70 seconds ago' m/answered/w.json; sed -i 's/attempts = 1/attempts = 1\\nmax_concurrent = 1/' .config/askbox/config.toml");
     finds(&world, "watcher_hangs", "w");
-    std::fs::write(world.path("agent"), AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done")).unwrap();
+    std::fs::write(world.path("agent"), AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"))
+        .unwrap();
     answered(&world, "busy");
     let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
     until("it runs", || world.shell("relaunch status busy").stdout.contains("running"));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{told, words, world_with_desk};
+use crate::support::tools::needs;
 use crate::support::{Dice, Signal, number, signal, until};
 
 /// The ids under which each event of each workflow was told.
@@ -62,6 +63,30 @@ fn a_teller_that_is_killed_again_and_again_forgets_nothing_and_tells_nothing_und
     for (event, ids) in ids(&world).iter().filter(|(event, _)| !event.starts_with("several")) {
         assert_eq!(ids.len(), 1, "{event} was told under {ids:?}");
     }
+}
+
+#[test]
+fn the_doctor_says_that_news_wait_when_the_watcher_that_tells_hangs_beside_another_one() {
+    needs!("jq");
+    let world = world_with_desk("work", "[notify]\ngrace = \"0s\"\ntime_limit = \"1s\"");
+    let first = world.watch();
+    world.ok("ask-post", &["-w", "one", "Merge?"]);
+    until("it is told, so the first watcher is the one that tells", || are_sent(&world, 1));
+    let _second = world.watch();
+    signal(first.process.pid(), Signal::STOP);
+    world.ok("ask-post", &["-w", "two", "Merge?"]);
+    let doctor = || world.shell("askbox doctor").stdout;
+    assert!(!doctor().contains("news_wait"), "{}", doctor());
+    let file = world.in_mailbox("pending/two.json").display().to_string();
+    world.sh(&format!(
+        "at=$(date -u -d '70 seconds ago' +%FT%T.000Z) && jq --arg at $at '.timestamp = $at' {file} >aged && cp aged {file} && touch -d $at {file}"
+    ));
+    let said = doctor();
+    assert!(said.contains("news_wait: target desk: an event was to be told, the oldest 1m"), "{said}");
+    assert!(said.contains(&format!("process {} (relaunch), which a signal has stopped", first.process.pid())), "{said}");
+    world.sh(&format!("kill -CONT {}", first.process.pid()));
+    until("it is told", || words(&world).contains(&"asked two".into()));
+    until("nothing waits", || !doctor().contains("news_wait"));
 }
 
 #[test]

@@ -115,14 +115,17 @@ impl Checkup {
 
 /// The watcher that holds this lock and hangs, in words that end with what ends it; and the command that lets it go on, or ends it.
 pub(super) fn hanging(mailbox: &Mailbox, lock: &str) -> (String, Option<String>) {
-    let wake = |holder: &LockHolder| if holder.is_stopped { format!("kill -CONT {}", holder.pid) } else { format!("kill -9 {}", holder.pid) };
+    let wake =
+        |holder: &LockHolder| if holder.is_stopped { format!("kill -CONT {}", holder.pid) } else { format!("kill -9 {}", holder.pid) };
     match disk::lock_holder(&mailbox.lock_file(lock)) {
-        Some(holder) if holder.is_stopped => {
-            (format!("{holder}; `{}` lets it go on, or `kill -9 {}` ends it, and runs go on", wake(&holder), holder.pid), Some(wake(&holder)))
-        }
-        Some(holder) => {
-            (format!("{holder} hangs, or its log says why; `{}` ends it: start another one then, runs go on", wake(&holder)), Some(wake(&holder)))
-        }
+        Some(holder) if holder.is_stopped => (
+            format!("{holder}; `{}` lets it go on, or `kill -9 {}` ends it, and runs go on", wake(&holder), holder.pid),
+            Some(wake(&holder)),
+        ),
+        Some(holder) => (
+            format!("{holder} hangs, or its log says why; `{}` ends it: start another one then, runs go on", wake(&holder)),
+            Some(wake(&holder)),
+        ),
         None => ("it hangs, or its log says why: end it and start another one, runs go on".to_owned(), None),
     }
 }

@@ -97,6 +97,9 @@ pub fn run(args: &Doctor) -> Result<u8> {
             #[cfg(feature = "web")]
             page::look(&mut checkup);
             held::look(&mut checkup);
+            if loaded.is_ok() {
+                targets::news_wait(&mut checkup);
+            }
             files::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);

@@ -8,8 +8,9 @@ use crate::config::{self, COMMAND, Means, Target};
 use crate::mailbox::Mailbox;
 use crate::news;
 use crate::news::arrivals::{self, Arrival, Kind};
+use crate::news::waiting;
 use crate::run::process::programs;
-use crate::surface::askbox::doctor::checkup::{Checkup, edit, word};
+use crate::surface::askbox::doctor::checkup::{Checkup, HANGS, edit, hanging, word};
 use crate::text;
 use crate::time;
 
@@ -97,6 +98,27 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
             let said = format!("could not be told {} ago: {why}", time::human(time::since(failed.at)));
             checkup.report("not_told", format!("target {}", known.target), said, format!("askbox notify test {}", known.target));
         }
+    }
+}
+
+/// Reports news that nobody tells although a watcher is there: of several watchers, one tells.
+pub(in crate::surface::askbox::doctor) fn news_wait(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
+    let look = |checkup: &Checkup| waiting::of(&mailbox, &checkup.config, HANGS, time::now());
+    let mut late = look(checkup);
+    if let (false, Some(moment)) = (late.is_empty(), checkup.moment.take()) {
+        std::thread::sleep(moment);
+        late = look(checkup);
+    }
+    for waits in late {
+        let what = if waits.count == 1 { "an event was".to_owned() } else { format!("{} events were", waits.count) };
+        let (hangs, mend) = hanging(&mailbox, "news");
+        let said = format!(
+            "{what} to be told, the oldest {} ago, and was not, although a watcher is there. If the watcher knows this target: {hangs}",
+            time::human(time::since(waits.since))
+        );
+        let mend = mend.unwrap_or_else(|| checkup.command("relaunch watch"));
+        checkup.report("news_wait", format!("target {}", waits.target), said, mend);
     }
 }
 

@@ -1,0 +1,96 @@
+//! News that should have been told long ago: the watcher that tells hangs, or knows nothing of the target. Only reads.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use crate::config::{Config, Event, targets};
+use crate::id::WorkflowId;
+use crate::mailbox::due::timers;
+use crate::mailbox::listing::list;
+use crate::mailbox::who::presence;
+use crate::mailbox::{Folder, Mailbox, read_question, round};
+use crate::news::events::ledger::Ledger;
+use crate::time::Time;
+
+/// What is to be told to one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The target.
+    pub target: String,
+    /// How many events wait.
+    pub count: usize,
+    /// Since when the oldest of them should have been told.
+    pub since: Time,
+}
+
+/// The targets for which something waits for longer than `patience` after the time at which it was to be told.
+#[must_use]
+pub fn of(mailbox: &Mailbox, config: &Config, patience: Duration, now: Time) -> Vec<Waiting> {
+    let notify = &config.notify;
+    let delta = |span: Duration| TimeDelta::from_std(span).unwrap_or_default();
+    let present = if presence::any_person(mailbox) { delta(notify.present.0) } else { TimeDelta::zero() };
+    // One attempt may take this long, and nothing else is told of its round meanwhile.
+    let latest = now - delta(patience) - delta(notify.time_limit.0);
+    let is_quiet = notify.quiet.end(now).is_some() || notify.quiet.end(latest).is_some();
+    let pending: Vec<WorkflowId> = list::workflows(mailbox, Folder::Pending).unwrap_or_default();
+    let waiting = targets(notify, &config.target).into_iter().filter_map(|(name, target)| {
+        let ledger = Ledger::read(mailbox, &name);
+        let entries = ledger.open_entries().into_iter().filter_map(|(due, round, n)| {
+            let entry = ledger.get(&round)?.events.get(n)?;
+            let due = if entry.event.is_new_question() { due + present } else { due };
+            (entry.urgent || !is_quiet).then_some(due)
+        });
+        // Whoever tells makes a record of each question as soon as it is there, also in quiet hours.
+        let unknown = pending.iter().filter_map(|workflow| {
+            let question = read_question::pending(mailbox, workflow).ok()?.typed;
+            let round = round::of_pending(mailbox, &question).ok()?;
+            let event = if question.approval.is_some() { Event::Approval } else { Event::Asked };
+            let is_to_be_told = question.until.is_none() && question.closed.is_none() && target.events.contains(&event);
+            (is_to_be_told && ledger.get(&round).is_none()).then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + present)
+        });
+        let late: Vec<Time> = entries.chain(unknown).filter(|due| *due < latest).collect();
+        Some(Waiting { count: late.len(), since: late.into_iter().min()?, target: name })
+    });
+    waiting.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Target;
+    use crate::id::QuestionId;
+    use crate::id::RoundId;
+    use crate::news::events::record::State;
+    use crate::time;
+
+    #[test]
+    fn what_is_wanted_and_long_due_waits_and_what_is_not_due_or_was_told_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let mut config = Config::default();
+        config.target.insert("desk".into(), Target { desktop: true, ..Target::default() });
+        let now = time::now();
+        let late = || of(&mailbox, &config, Duration::from_secs(60), now).iter().map(|w| (w.count, w.since)).collect::<Vec<_>>();
+        assert_eq!(late(), [], "no record yet");
+        let mut ledger = Ledger::open(&mailbox, "desk").unwrap();
+        let mut want = |event, due| {
+            let round = RoundId { workflow: "docs".parse().unwrap(), question: QuestionId::generate() };
+            ledger.change(&round, |record| record.want(event, 0, due, false)).unwrap();
+            round
+        };
+        let old = now - TimeDelta::seconds(100);
+        want(Event::Asked, now + TimeDelta::seconds(20));
+        want(Event::Failed, now - TimeDelta::seconds(80));
+        assert_eq!(late(), [], "telling it may take 30 seconds");
+        let round = want(Event::Parked, old);
+        assert_eq!(late(), [(1, old)]);
+        let mut ledger = Ledger::open(&mailbox, "desk").unwrap();
+        let told = ledger.change(&round, |record| {
+            record.events[0].state = State::Sent;
+            true
+        });
+        told.unwrap();
+        assert_eq!(late(), []);
+    }
+}
