@@ -17,6 +17,16 @@ pub struct LockHolder {
     pub is_stopped: bool,
 }
 
+impl LockHolder {
+    /// The file that it runs, also if that file is gone by now; `None` if it is not known.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        let file = fs::read_link(format!("/proc/{}/exe", self.pid)).ok()?;
+        // So the kernel marks a file that is gone or was replaced.
+        Some(file.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or_else(|| file.clone(), PathBuf::from))
+    }
+}
+
 impl std::fmt::Display for LockHolder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let stopped = if self.is_stopped { ", which a signal has stopped" } else { "" };

@@ -87,6 +87,22 @@ fn doctor_reports_missing_programs_of_askbox() {
 }
 
 #[test]
+fn doctor_names_the_program_that_is_missing_beside_a_running_watcher() {
+    let world = well();
+    world.sh("mkdir own && cp \"$(command -v relaunch)\" own && cp own/relaunch kept");
+    let watcher = world.start_as_watcher(&mut world.shell_command("exec own/relaunch watch"));
+    watcher.says("watching ");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    world.sh("rm own/relaunch");
+    assert!(finds(&world, "no_program", "/own/relaunch").starts_with("tar -xzf askbox-"));
+    answered(&world, "w");
+    watcher.says("cannot start a supervisor");
+    assert_eq!((findings(&world)[0]["kind"].as_str(), report(&world)["watcher"].as_bool()), (Some("no_program"), Some(true)));
+    world.sh("mv kept own/relaunch");
+    assert_eq!(world.closed("w", "delivered", 1).len(), 1);
+}
+
+#[test]
 fn the_doctor_tells_of_the_pages_devices_and_of_a_file_of_them_that_others_may_use() {
     let world = well();
     assert!(!world.shell("askbox doctor").stdout.contains("The page:"));

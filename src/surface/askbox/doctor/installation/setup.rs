@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use crate::agent::claude;
 use crate::config;
+use crate::disk;
 use crate::error::Error;
 use crate::mailbox::trust::SecretKey;
 use crate::run::process::programs;
@@ -28,6 +29,7 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, unreadable
     }
     who_may_write(checkup);
     programs(checkup);
+    programs_of_the_watcher(checkup);
 }
 
 /// Reports the configuration, which cannot be read: no agent is launched then.
@@ -146,6 +148,19 @@ fn programs(checkup: &mut Checkup) {
             let said = format!("is neither in {} nor on PATH; the five programs are installed together", own.display());
             checkup.report("no_program", name, said, how_to_install(&own));
         }
+    }
+}
+
+/// A watcher starts every supervisor through the file that it runs itself, and the supervisor looks beside it. These files may be gone.
+fn programs_of_the_watcher(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
+    let Some(holder) = disk::lock_holder(&mailbox.lock_file("watchers")) else { return };
+    let Some(relaunch) = holder.file() else { return };
+    let folder = relaunch.parent().map(Path::to_path_buf).unwrap_or_default();
+    let askbox = Some(folder.join("askbox")).filter(|_| programs::find(Path::new("askbox")).is_err());
+    for file in [Some(relaunch), askbox].into_iter().flatten().filter(|file| programs::find(file).is_err()) {
+        let said = format!("is not there any more, and the running watcher, process {}, starts agents with it", holder.pid);
+        checkup.report("no_program", file.display().to_string(), said, how_to_install(&folder));
     }
 }
 
