@@ -91,6 +91,18 @@ fn what_answers_count_is_read_for_each_offer_by_the_process_that_runs_and_who_an
 }
 
 #[test]
+fn the_doctor_says_that_the_role_of_a_host_can_only_look() {
+    needs!("postgres");
+    let (database, _laptop, _) = asked();
+    let here = seen_from(&database);
+    assert!(!here.run("askbox", &["doctor"]).stdout.contains("only_looks"), "ann is a person");
+    here.configure(&format!("[peers.team]\npostgres = \"{}\"\n", database.address("build")));
+    let doctor = here.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("Peer team (postgres): reached, "), "{doctor:?}");
+    assert!(doctor.stdout.contains("only_looks: peer team: the role build may not send answers there, only look"), "{doctor:?}");
+}
+
+#[test]
 fn an_answer_for_a_machine_that_sleeps_is_sent_and_said_to_be_no_more_than_that() {
     needs!("postgres");
     let (database, laptop, _) = asked();

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::config::PeerConfig;
+use crate::config::{self, Config, PeerConfig};
 use crate::peers::known::{HostView, Reach};
 use crate::peers::{Peers, Problem};
-use crate::surface::askbox::doctor::checkup::{Checkup, word};
+use crate::surface::askbox::doctor::checkup::{Checkup, edit, word};
 use crate::text;
 use crate::time::{self, Time};
 
@@ -25,6 +25,9 @@ pub(in crate::surface::askbox::doctor) struct Known {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     machines: Vec<Machine>,
+    /// The role of a database as which questions are seen but not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_looks: Option<String>,
     #[serde(skip)]
     problem: Option<Problem>,
     #[serde(skip)]
@@ -71,9 +74,27 @@ pub(in crate::surface::askbox::doctor) fn known(checkup: &Checkup) -> Vec<Known>
             Some(way) => way.version.clone(),
             None => led_to.first().and_then(|view| view.version.as_ref()).map(|version| format!("askbox {}", text::one_line(version))),
         };
-        Known { version, machines: led_to.into_iter().map(Machine::of).collect(), ..Known::new(name, peer, problem) }
+        let only_looks = if problem.is_none() { only_looks(config, peer) } else { None };
+        Known { version, only_looks, machines: led_to.into_iter().map(Machine::of).collect(), ..Known::new(name, peer, problem) }
     };
     named().map(of).collect()
+}
+
+/// The role as which a peer's database is reached, if it may send no answers there: a host's role, for example.
+#[cfg(feature = "sync")]
+fn only_looks(config: &Config, peer: &PeerConfig) -> Option<String> {
+    use crate::sync::connection::Database;
+    if peer.postgres.is_empty() || !peer.ssh.is_empty() {
+        return None;
+    }
+    let database = Database::of(&peer.postgres, &config.sync.root_certificate).ok()?;
+    let row = database.connect().ok()?.query_one("SELECT has_any_column_privilege('askbox.offer', 'INSERT')", &[]).ok()?;
+    (!row.try_get::<_, bool>(0).ok()?).then(|| database.user().to_owned())
+}
+
+#[cfg(not(feature = "sync"))]
+fn only_looks(_: &Config, _: &PeerConfig) -> Option<String> {
+    None
 }
 
 impl Machine {
@@ -105,7 +126,7 @@ impl Known {
             let options = peer.ssh_options.iter().map(|option| text::shell_quote(option) + " ").collect::<String>();
             ("ssh", format!("ssh {options}-o BatchMode=yes {} true", word(peer.ssh.as_ref())))
         };
-        Self { peer: name.into(), by, reached: problem.is_none(), version: None, machines: Vec::new(), problem, look }
+        Self { peer: name.into(), by, reached: problem.is_none(), version: None, only_looks: None, machines: Vec::new(), problem, look }
     }
 
     /// One line for people.
@@ -131,6 +152,14 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, known: &[K
         if let Some(problem) = &peer.problem {
             let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
             checkup.report("unreachable", format!("peer {}", peer.peer), format!("{}{hint}", problem.said), peer.look.clone());
+        }
+        if let Some(role) = &peer.only_looks {
+            let key = format!("peers.{}.postgres", peer.peer);
+            let said = format!(
+                "the role {} may not send answers there, only look: name a person's role in {key} (its statements: askbox sync roles --person NAME)",
+                text::excerpt(role, 64)
+            );
+            checkup.report("only_looks", format!("peer {}", peer.peer), said, edit(&config::location().unwrap_or_default()));
         }
     }
 }
