@@ -22,6 +22,29 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
 }
 
 #[test]
+fn systemd_finds_nothing_wrong_with_the_units_of_the_guides() {
+    needs!("systemd-analyze");
+    let world = World::new();
+    std::fs::create_dir_all(world.path(".local/bin")).expect("a folder");
+    std::os::unix::fs::symlink(program("askbox"), world.path(".local/bin/askbox")).expect("a link");
+    for (guide, name) in
+        [(include_str!("../../docs/guide-web.md"), "askbox-web.service"), (include_str!("../../docs/guide-sync.md"), "askbox-sync.service")]
+    {
+        let behind = guide.split_once(name).unwrap_or_else(|| panic!("no {name}")).1;
+        let lines = behind.lines().skip_while(|line| !line.starts_with("    ")).map_while(|line| line.strip_prefix("    "));
+        let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+        let command = text.lines().find_map(|line| line.strip_prefix("ExecStart=%h/.local/bin/askbox ")).expect("a command");
+        assert!(world.run("askbox", &[&command.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).status.success(), "{command}");
+        let unit = world.path(name);
+        std::fs::write(&unit, &text).expect("the unit");
+        let mut verify = world.any_command("systemd-analyze");
+        verify.args(["--user", "--man=no", "--recursive-errors=no", "verify"]).arg(&unit).env("XDG_RUNTIME_DIR", world.root());
+        let out = output(&mut verify);
+        assert!(out.status.success() && out.words().trim().is_empty(), "{}\n{text}", out.words());
+    }
+}
+
+#[test]
 fn the_property_list_for_launchd_parses_and_says_what_it_should() {
     needs!("python3");
     let world = askbox::surface::askbox::service::service_files::Service {
