@@ -30,6 +30,23 @@ fn the_list_shows_the_questions_of_all_machines_and_each_is_answered_by_its_addr
 }
 
 #[test]
+fn a_mistake_in_a_machines_section_keeps_no_list_from_the_questions_of_this_machine_and_is_said_once() {
+    let here = World::new();
+    here.configure("[peers.build]\nsssh = \"build.example.org\"\n");
+    here.ok("ask-post", &["-w", "local-1", "Here?"]);
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(listed.stdout.contains("local-1"), "{listed:?}");
+    let mistake = "peers.build.sssh: unknown key";
+    assert!(listed.stderr.starts_with("warning: no other machines are listed: ") && listed.stderr.contains(mistake), "{listed:?}");
+    assert_eq!(listed.stderr.lines().count(), 1, "{listed:?}");
+    let named: [&[&str]; 3] = [&["list", "--host", "build"], &["list", "--host", "all", "--json"], &["build:w", "a"]];
+    for words in named {
+        let refused = here.run("ask-answer", words);
+        assert_eq!((refused.code(), refused.stderr.matches(mistake).count()), (5, 1), "{words:?}: {refused:?}");
+    }
+}
+
+#[test]
 fn declining_and_asking_back_work_on_another_machine_and_the_rest_is_done_there() {
     needs!("sshd", "ssh");
     let (here, build) = two();

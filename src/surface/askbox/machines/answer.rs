@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::address::{Address, HostName};
+use crate::config;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::checks::check_answer::{self, Given};
@@ -34,7 +35,11 @@ const DECIDES_WITHIN: Duration = Duration::from_secs(60);
 
 /// Shows a question, answers it, declines it or asks back.
 pub(super) fn run(args: &AskAnswer) -> Result<u8> {
-    let person = || program::person(args.reply.by.as_deref(), &channel("ask-answer"));
+    let person = || {
+        // Without it no machine is reached, and this says so once.
+        config::load()?;
+        program::person(args.reply.by.as_deref(), &channel("ask-answer"))
+    };
     let reply = &args.reply;
     match &args.command {
         Some(Command::Show { id, format }) => match found(id, false)? {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mailbox::pause;
+use crate::peers::Peers;
 use crate::peers::known::HostView;
 use crate::peers::remote_question::RemoteQuestion;
 use crate::peers::waiting::{self, Waiting};
@@ -22,7 +23,14 @@ use crate::{text, time};
 pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
     let only = if let Some(Hosts::One(host)) = hosts { Some(host) } else { None };
     // The other machines are asked while this one's mailbox is read.
-    let peers = connect(only)?;
+    let peers = match connect(only) {
+        // Whoever names a machine, and a program that reads all of them, wants no less.
+        Err(e @ Error::Invalid { .. }) if only.is_none() && !common.json => {
+            program::warn(&format!("no other machines are listed: {}; {}", program::message(&e), e.hint()));
+            Peers::open(Vec::new(), None, || {})?
+        }
+        connected => connected?,
+    };
     let mailbox = if only.is_some() { None } else { common.open_if_there()? };
     peers.settle(LIST_WAITS);
     let views = views(&peers, only)?;
