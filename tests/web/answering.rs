@@ -256,7 +256,7 @@ fn hostile_words_are_shown_and_do_nothing() {
     let context = format!("{evil} ![x](https://spy.example/x.png) [go](javascript:alert(1))");
     let question = json!({
         "workflow_id": "w", "question": format!("{evil}\nsecond\u{202e} line"), "context": context, "asked_by": evil,
-        "options": [{"label": evil, "description": evil, "preview": evil}], "cwd": format!("/{evil}"), "priority": 3,
+        "options": [{"label": evil, "description": evil, "preview": evil}], "cwd": format!("/{evil}\u{202e}"), "priority": 3,
     });
     world.run_with("ask-post", &["--file", "-"], question.to_string().as_bytes()).ok();
     for path in ["/".to_owned(), place(&world, "w"), "/tree".into(), "/run/w".into()] {
