@@ -1,7 +1,5 @@
 //! The questions of other machines, reached by the real ssh, on the page of one.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::browsers;
@@ -74,22 +72,20 @@ fn a_machine_that_says_nothing_holds_up_no_page_and_what_is_known_of_one_stays()
     until("the kept connection is gone", || !kept.exists());
     let page = here.serve_page();
     let browser = page.signed_in(&here, "ann's phone");
-    let begun = Instant::now();
     let inbox = browser.see("/").text();
     let question = browser.see(&place(&mute)).text();
-    // Connecting is given up after much more than that.
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    // Its first word is still waited for: neither page has waited.
     assert!(
         inbox.contains("Merge the sections on mute?") && inbox.contains("as of ") && inbox.contains("mute has not answered yet"),
         "{inbox}"
     );
-    assert!(question.contains("nothing can be sent there now"), "{question}");
-    let refused = browser.fill(&place(&mute), &[("a0", "0"), ("note", "keep this"), ("act", "send")]);
-    assert!(
-        refused.status == 422 && refused.text().contains("Nothing was sent") && refused.body.contains("keep this"),
-        "{}",
-        refused.text()
-    );
+    assert!(question.contains("mute has not answered yet") && question.contains("an answer waits a few seconds for it"), "{question}");
+    // An answer is tried, and is no answer: the person is told that nothing was sent, and what was filled in is there again.
+    browser.fill(&place(&mute), &[("a0", "0"), ("note", "keep this"), ("act", "send")]);
+    until("the person is told that nothing was sent", || {
+        let page = browser.see(&place(&mute));
+        page.text().contains("Nothing was sent") && page.body.contains("keep this")
+    });
     until("the other machine is there", || {
         let inbox = browser.see("/");
         inbox.body.matches("class=\"card away\"").count() == 1 && inbox.text().contains("Merge the sections on build?")
