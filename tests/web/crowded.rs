@@ -27,7 +27,7 @@ fn half_requests_of_strangers_keep_nobody_from_the_page() {
     open.hears("text/event-stream");
     let stranger = page.browser();
     let begun = Instant::now();
-    let mut halves: Vec<_> = (0..400).map(|_| stranger.open(HALF)).collect();
+    let mut halves: Vec<_> = (0..700).map(|_| stranger.open(HALF)).collect();
     // A person comes in at once, and signs in at once.
     browser.see("/");
     page.signed_in(&world, "phone").see("/");
@@ -55,4 +55,44 @@ fn a_stranger_who_does_not_say_what_it_wants_is_sent_away_and_a_device_is_not() 
     assert!(known.read(&mut reply).unwrap() > 0);
     std::io::Write::write_all(&mut known, format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n").as_bytes()).unwrap();
     assert!(known.read(&mut reply).unwrap() > 0, "its connection is kept");
+}
+
+#[test]
+fn a_device_whose_request_comes_a_round_trip_after_its_connection_gets_through_a_flood_of_new_ones() {
+    let world = World::new();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "desk");
+    let cookie = browser.cookie.clone().unwrap();
+    let stranger = page.browser();
+    let request = format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
+    until("a flood within the time that each connection has", || {
+        let mut slow = stranger.open("");
+        let begun = Instant::now();
+        // More than the page keeps of those that have been there for a while.
+        let halves: Vec<_> = (0..300).map(|_| stranger.open(HALF)).collect();
+        // They are all taken before this one.
+        browser.see("/");
+        let in_time = begun.elapsed() < Duration::from_millis(900);
+        // Where it has ended, this fails as well.
+        let is_told = std::io::Write::write_all(&mut slow, request.as_bytes()).is_ok() && matches!(slow.read(&mut [0; 4096]), Ok(1..));
+        drop(halves);
+        assert!(is_told || !in_time, "it was sent away");
+        in_time
+    });
+}
+
+#[test]
+fn a_stranger_may_say_little_and_a_device_much() {
+    let world = World::new();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "desk");
+    world.ok("ask-post", &["-w", "w", "What?"]);
+    browser.answer(&world, "w", &[("w0", &"long ".repeat(200_000))]);
+    assert_eq!(world.document("answered/w.json")["answer"]["value"].as_str().unwrap().len(), 1_000_000);
+    let mut stranger = page.browser().open(HALF);
+    let begun = Instant::now();
+    let _it_may_have_ended_within = std::io::Write::write_all(&mut stranger, &[b'x'; 100_000]);
+    assert!(matches!(stranger.read(&mut [0; 64]), Ok(0) | Err(_)));
+    // Without a bound, it would be sent away for its silence.
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
 }

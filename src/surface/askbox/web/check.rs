@@ -53,6 +53,12 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
             None => return Err(Box::new(problem::not_signed_in(&parts))),
         },
     };
+    if signed_in.is_some()
+        && let Some(ConnectInfo(caller)) = parts.extensions.get::<ConnectInfo<Caller>>()
+    {
+        // Before its form is read, which may be long.
+        caller.is_signed_in();
+    }
     // A value that is no text is one that is not ours; and of two values nobody knows which one another server has looked at.
     let header = |name: &str| {
         let mut values = parts.headers.get_all(name).iter();
@@ -69,9 +75,6 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
         parts.extensions.insert(fields);
     }
     if let Some(signed_in) = signed_in {
-        if let Some(ConnectInfo(caller)) = parts.extensions.get::<ConnectInfo<Caller>>() {
-            caller.is_signed_in();
-        }
         if parts.uri.path() != "/events" && !parts.headers.contains_key("askbox-hidden") {
             site.onlooker.is_there();
         }

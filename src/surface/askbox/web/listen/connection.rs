@@ -16,6 +16,8 @@ const SILENT_FOR: Duration = Duration::from_secs(60);
 /// How long a stranger may be silent, and how long it may stay: for what a device needs to sign in.
 const STRANGER_SILENT_FOR: Duration = Duration::from_secs(10);
 const STRANGER_STAYS_FOR: Duration = Duration::from_secs(60);
+/// How many bytes a stranger may send: none of its requests is long, and many strangers together are to take little memory.
+const STRANGER_SAYS: usize = 64 << 10;
 /// The longest reply of the parser of requests.
 const LONGEST_REFUSAL: usize = 300;
 
@@ -35,6 +37,8 @@ pub struct Connection {
     stays: bool,
     since: Instant,
     heard: Instant,
+    /// How many bytes a stranger has sent.
+    said: usize,
     alarm: Pin<Box<Sleep>>,
     /// A refusal that is being written, as far as it is not yet, and how many bytes it stands for.
     refusal: Option<(Vec<u8>, usize)>,
@@ -45,7 +49,7 @@ impl Connection {
     pub fn new(stream: Stream, place: Place) -> Self {
         let now = Instant::now();
         let alarm = Box::pin(sleep(STRANGER_SILENT_FOR));
-        Self { stream, place, stays: false, since: now, heard: now, alarm, refusal: None }
+        Self { stream, place, stays: false, since: now, heard: now, said: 0, alarm, refusal: None }
     }
 
     /// When it is over unless something is heard of it.
@@ -119,7 +123,14 @@ fn guarded(bytes: &[u8]) -> Option<Vec<u8>> {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
         let read = self.stream.as_mut().poll_read(context, into);
+        if !self.place.caller().has_shown_a_session() {
+            self.said += into.filled().len() - before;
+            if self.said > STRANGER_SAYS {
+                return Poll::Ready(Err(io::ErrorKind::FileTooLarge.into()));
+            }
+        }
         self.unless_over(read, context)
     }
 }

@@ -56,7 +56,8 @@ impl Connections {
             }
             Listen::Unix(path) => Socket::Unix(listen_at(path)?),
         };
-        Ok(Self { socket, places: Places::default() })
+        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+        Ok(Self { socket, places: Places::new(files) })
     }
 
     /// Where it listens, for people.
@@ -106,7 +107,10 @@ impl Listener for Connections {
                     let caller = place.caller().clone();
                     return (Connection::new(stream, place), caller);
                 }
-                Err(_) => sleep(PAUSE).await,
+                Err(_) => {
+                    self.places.make_room();
+                    sleep(PAUSE).await;
+                }
             }
         }
     }
