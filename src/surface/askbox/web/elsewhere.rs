@@ -32,13 +32,15 @@ const GATHERED: Duration = Duration::from_millis(150);
 /// How many offers are remembered.
 const REMEMBERED: usize = 500;
 
+type Rows = Arc<Vec<Arc<Row>>>;
+
 /// The other machines.
 #[derive(Debug)]
 pub struct Elsewhere {
     peers: Arc<Peers>,
     offered: Arc<Mutex<VecDeque<Offered>>>,
     /// The rows, and of which state of the machines they are.
-    rows: Mutex<(u64, Arc<Vec<Arc<Row>>>)>,
+    rows: Mutex<Option<(u64, Rows)>>,
 }
 
 /// An answer that was offered from this page.
@@ -92,21 +94,24 @@ impl Elsewhere {
     }
 
     /// The questions that wait there.
-    pub fn rows(&self) -> Arc<Vec<Arc<Row>>> {
+    pub fn rows(&self) -> Rows {
         if self.peers.is_empty() {
             return Arc::default();
         }
         let mut rows = locked(&self.rows);
         let now = self.peers.revision();
-        if rows.0 != now {
-            let views = self.peers.view();
-            let all = views.iter().flat_map(|view| {
-                let there = Arc::new(index::Elsewhere { host: view.host.clone(), is_away: view.is_stale(), as_of: view.as_of });
-                view.questions.iter().map(move |question| Arc::new(row(&there, question)))
-            });
-            *rows = (now, Arc::new(all.collect()));
+        // What was known before this page is shown before any machine has reported.
+        if let Some((_, known)) = rows.as_ref().filter(|(of, _)| *of == now) {
+            return Arc::clone(known);
         }
-        Arc::clone(&rows.1)
+        let views = self.peers.view();
+        let all = views.iter().flat_map(|view| {
+            let there = Arc::new(index::Elsewhere { host: view.host.clone(), is_away: view.is_stale(), as_of: view.as_of });
+            view.questions.iter().map(move |question| Arc::new(row(&there, question)))
+        });
+        let all = Arc::new(all.collect());
+        *rows = Some((now, Arc::clone(&all)));
+        all
     }
 
     /// What is to be known of machines that are not reached, or have more questions than are kept here.

@@ -8,6 +8,7 @@ use crate::address::{Address, HostName};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::AnswerValue;
+use crate::peers::known::HostView;
 use crate::peers::{Progress, RemoteQuestion};
 use crate::surface::askbox::machines::told::{Stands, Told};
 use crate::surface::askbox::machines::{self, answer};
@@ -47,6 +48,8 @@ struct SentPage {
 struct Drawn {
     /// `sent`, `accepted`, `refused`, `unsent`, `unknown` or `over`.
     state: &'static str,
+    /// The class of the step *sent*.
+    sent: &'static str,
     /// The step behind *sent*: its words, and its class.
     step: (String, &'static str),
     why: String,
@@ -64,7 +67,17 @@ impl Drawn {
             Stands::NotSent => ("unsent", "failed"),
             Stands::Unconfirmed => ("unknown", "failed"),
         };
-        Self { state, step: (step, class), why, todo, goes_on: matches!(stands, Stands::Sent | Stands::Unconfirmed) }
+        let sent = if stands == Stands::NotSent { "failed" } else { "done" };
+        Self { state, sent, step: (step, class), why, todo, goes_on: matches!(stands, Stands::Sent | Stands::Unconfirmed) }
+    }
+
+    /// The same as long as the machine is not reached: what is under way is not there yet.
+    fn while_away(self, view: &HostView, progress: &Progress) -> Self {
+        match machines::while_away(view) {
+            Some(away) if *progress == Progress::UnderWay => Self { sent: "now", step: (self.step.0, ""), why: away, ..self },
+            Some(away) if *progress == Progress::Sent => Self { why: away, ..self },
+            _ => self,
+        }
     }
 }
 
@@ -87,7 +100,10 @@ pub fn show(visit: &Visit, host: &HostName, id: &RoundId, again: bool) -> Result
     if let Some((offered, progress)) = elsewhere.offered(host, id)
         && (!again || question.is_none())
     {
-        let told = Drawn::of(host, &progress);
+        let told = match elsewhere.machine(host) {
+            Ok(view) => Drawn::of(host, &progress).while_away(&view, &progress),
+            Err(_) => Drawn::of(host, &progress),
+        };
         return sent(visit, host, id, Some(&offered), told, question.is_some(), &offered.written);
     }
     if let Some(question) = question {
@@ -103,7 +119,7 @@ fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<R
         Some(fate) => format!("{host}: {fate}"),
         None => machines::staleness(&view).unwrap_or_else(|| format!("{host} does not have this question any more, or asks another one")),
     };
-    let told = Drawn { state: "over", step: (String::new(), ""), why, todo: String::new(), goes_on: false };
+    let told = Drawn { state: "over", sent: "", step: (String::new(), ""), why, todo: String::new(), goes_on: false };
     sent(visit, host, id, None, told, false, written)
 }
 
