@@ -370,6 +370,8 @@ impl Drop for World {
             let newest = |lines: Vec<String>| lines.into_iter().rev().take(20).collect::<Vec<_>>();
             let said = self.watchers_said().lines().map(str::to_owned).collect();
             eprintln!("the watchers' last lines, newest first: {:#?}\nthe agents' log: {:#?}", newest(said), newest(self.log()));
+            let audit = std::fs::read_to_string(self.in_mailbox("audit.jsonl")).unwrap_or_default();
+            eprintln!("the audit's last lines, newest first: {:#?}", newest(audit.lines().map(str::to_owned).collect()));
         }
         for _ in 0..20 {
             let left: Vec<_> = self.inhabitants().collect();
