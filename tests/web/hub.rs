@@ -82,9 +82,15 @@ fn a_machine_that_says_nothing_holds_up_no_page_and_what_is_known_of_one_stays()
     assert!(question.contains("mute has not answered yet") && question.contains("an answer waits a few seconds for it"), "{question}");
     // An answer is tried, and is no answer: the person is told that nothing was sent, and what was filled in is there again.
     browser.fill(&place(&mute), &[("a0", "0"), ("note", "keep this"), ("act", "send")]);
+    // It is not called sent before the machine is reached.
+    let tried = browser.see(&place(&mute));
+    assert!(tried.body.contains("<li class=\"now\" aria-current=\"step\"><span class=\"step\">sent</span>"), "{}", tried.body);
+    assert!(tried.text().contains("mute has not answered yet") && tried.text().contains("sent not yet"), "{}", tried.text());
     until("the person is told that nothing was sent", || {
-        let page = browser.see(&place(&mute));
-        page.text().contains("Nothing was sent") && page.body.contains("keep this")
+        let told = browser.see(&place(&mute)).text();
+        ["Nothing was sent", "not reached: mute", "You had chosen merge", "keep this", "The question now"]
+            .iter()
+            .all(|words| told.contains(words))
     });
     until("the other machine is there", || {
         let inbox = browser.see("/");
