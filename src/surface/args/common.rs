@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
+use crate::surface::ask_answer::elsewhere;
 use crate::surface::program;
 
 /// The exit statuses, as `--help` shows them.
@@ -44,6 +45,19 @@ impl Common {
                 Ok(None)
             }
             other => other.map(Some),
+        }
+    }
+
+    /// Opens the mailbox for a surface that also answers elsewhere. Who only answers questions of other machines has asked nothing here, so
+    /// where the configuration names some, an empty mailbox is made as [`Self::open_or_create`] does. Else it must exist.
+    pub fn open_to_answer(&self) -> Result<Mailbox> {
+        match self.open() {
+            Err(Error::NotFound { .. }) if program::env("ASKBOX_RUN").is_none() && elsewhere::has_usable_peers() => {
+                let mailbox = self.open_or_create()?;
+                program::say(&format!("note: an empty mailbox was made: {}\n", mailbox.root().display()));
+                Ok(mailbox)
+            }
+            other => other,
         }
     }
 

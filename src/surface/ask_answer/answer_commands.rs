@@ -254,12 +254,13 @@ fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>) -> Result<u8> {
     if program::env("TERM").is_some_and(|terminal| terminal == "dumb") {
         return Err(Error::usage("the inbox needs a terminal that can move its cursor (TERM=dumb)", hint));
     }
+    let Some(workflow) = workflow else {
+        return Err(inbox_program(&args.common.open_to_answer()?, None, &named(args)?));
+    };
     let mailbox = args.common.open()?;
-    if let Some(workflow) = workflow {
-        // An unknown id is an error before the screen changes.
-        answering::question(&mailbox, workflow)?;
-    }
-    Err(inbox_program(&mailbox, workflow, &named(args)?))
+    // An unknown id is an error before the screen changes.
+    answering::question(&mailbox, workflow)?;
+    Err(inbox_program(&mailbox, Some(workflow), &named(args)?))
 }
 
 /// Becomes `askbox inbox`: the screen is in that program, so that an answer on the command line starts as fast as without it. Returns only if

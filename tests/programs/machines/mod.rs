@@ -3,6 +3,7 @@
 mod cut;
 mod hostile;
 mod one_wins;
+mod only_answers;
 mod seen;
 mod signed;
 

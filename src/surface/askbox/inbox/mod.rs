@@ -49,7 +49,10 @@ pub fn open(args: &Inbox) -> Result<u8> {
     if args.common.json || !program::is_interactive() {
         return Err(Error::usage("the inbox is for a terminal", "for a program: ask-answer list --json"));
     }
-    let mailbox = args.common.open()?;
+    let mailbox = match &args.id {
+        Some(Address { host: None, .. }) => args.common.open()?,
+        _ => args.common.open_to_answer()?,
+    };
     if let Some(Address { host: None, workflow }) = &args.id {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;

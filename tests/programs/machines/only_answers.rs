@@ -1,0 +1,49 @@
+//! A person who only answers: nothing was ever asked on this computer.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::two;
+use crate::support::{Terminal, needs};
+
+#[test]
+fn where_other_machines_are_configured_the_inbox_opens_without_anything_having_been_asked_here() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, build) = two();
+    assert!(!here.mailbox().exists(), "a list makes no mailbox");
+    // A question of this machine is none that another one has.
+    let missing = here.run("ask-answer", &["docs-42", "merge"]);
+    assert!(missing.code() == 3 && !here.mailbox().exists(), "{missing:?}");
+    let terminal = Terminal::new(&here);
+    terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+    terminal.see("? help");
+    terminal.see("build:docs-42");
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("build:docs-42: answered: merge; accepted by build");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    assert_eq!(std::fs::metadata(here.mailbox()).unwrap().permissions().mode() & 0o777, 0o700);
+    // An address opens the inbox as well.
+    std::fs::remove_dir_all(here.mailbox()).unwrap();
+    build.world.ok("ask-answer", &["undo", "docs-42"]);
+    terminal.press(&["clear; ask-answer build:docs-42; echo left=$?", "Enter"]);
+    terminal.see("build:docs-42 · by reviewer");
+    terminal.press(&["Escape"]);
+    terminal.see("? help");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+}
+
+#[test]
+fn without_other_machines_and_in_the_run_of_an_agent_the_inbox_makes_no_mailbox() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, _build) = two();
+    let terminal = Terminal::new(&here);
+    terminal.press(&["clear; ASKBOX_RUN=w/q/1 askbox inbox; echo left=$?", "Enter"]);
+    terminal.see("left=3");
+    here.configure("# [peers.build]\n# ssh = 'build'\n");
+    terminal.press(&["clear; ask-answer; echo left=$? twice", "Enter"]);
+    terminal.see("left=3 twice");
+    assert!(!here.mailbox().exists());
+}
