@@ -58,6 +58,8 @@ pub struct HostView {
     pub left_out: usize,
     /// Whether an offer waits for it while it is away.
     pub is_waited_for: bool,
+    /// The mailbox that is looked for there and that is missing, though somebody has named it.
+    pub no_mailbox: Option<Untrusted>,
 }
 
 impl HostView {
@@ -104,6 +106,7 @@ pub(super) struct Known {
     pub(super) before: Option<Unreached>,
     pub(super) as_of: Option<Time>,
     pub(super) version: Option<String>,
+    pub(super) no_mailbox: Option<Untrusted>,
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
     bytes: usize,
     left_out: usize,
@@ -132,6 +135,7 @@ impl Known {
             before: None,
             as_of: None,
             version: None,
+            no_mailbox: None,
             questions: BTreeMap::new(),
             bytes: 0,
             left_out: 0,
@@ -278,6 +282,7 @@ impl Known {
             questions: self.questions.values().cloned().collect(),
             left_out: self.left_out,
             is_waited_for: self.is_waited_for,
+            no_mailbox: self.no_mailbox.clone(),
         }
     }
 }

@@ -33,6 +33,8 @@ pub enum Line {
         schema_version: u32,
         /// The version of askbox.
         version: String,
+        /// The mailbox that somebody has named and that is not there.
+        no_mailbox: Option<String>,
     },
     /// A question waits, or has changed.
     Question {
@@ -82,7 +84,13 @@ impl Line {
     /// The first line of this program.
     #[must_use]
     pub fn hello() -> Self {
-        Self::Hello { protocol: PROTOCOL, schema_version: SCHEMA_VERSION, version: env!("CARGO_PKG_VERSION").into() }
+        Self::hello_without(None)
+    }
+
+    /// The same where there is no mailbox at a path that somebody has named.
+    #[must_use]
+    pub fn hello_without(no_mailbox: Option<String>) -> Self {
+        Self::Hello { protocol: PROTOCOL, schema_version: SCHEMA_VERSION, version: env!("CARGO_PKG_VERSION").into(), no_mailbox }
     }
 
     /// Reads a line of another machine.
@@ -90,7 +98,12 @@ impl Line {
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let wire: Wire = document::json(bytes)?;
         Some(match wire.line.as_str() {
-            "hello" => Self::Hello { protocol: wire.protocol?, schema_version: wire.schema_version?, version: wire.version? },
+            "hello" => Self::Hello {
+                protocol: wire.protocol?,
+                schema_version: wire.schema_version?,
+                version: wire.version?,
+                no_mailbox: wire.no_mailbox,
+            },
             "question" => Self::Question { workflow_id: wire.workflow_id?, question_id: wire.question_id?, document: wire.document? },
             "unreadable" => Self::Unreadable { workflow_id: wire.workflow_id?, error: wire.error? },
             "gone" => {
@@ -111,11 +124,12 @@ impl Line {
     pub fn to_json(self) -> Result<String> {
         let empty = Wire::default();
         let wire = match self {
-            Self::Hello { protocol, schema_version, version } => Wire {
+            Self::Hello { protocol, schema_version, version, no_mailbox } => Wire {
                 line: "hello".into(),
                 protocol: Some(protocol),
                 schema_version: Some(schema_version),
                 version: Some(version),
+                no_mailbox,
                 ..empty
             },
             Self::Question { workflow_id, question_id, document } => Wire {
@@ -151,6 +165,8 @@ struct Wire {
     schema_version: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_mailbox: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workflow_id: Option<WorkflowId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +216,7 @@ mod tests {
         };
         for line in [
             Line::hello(),
+            Line::hello_without(Some("/srv/m".into())),
             Line::Question { workflow_id: workflow_id.clone(), question_id, document },
             Line::Unreadable { workflow_id: workflow_id.clone(), error: "torn".into() },
             Line::Gone { workflow_id, question_id: Some(question_id), fate: "answered".into(), offer_id: None },

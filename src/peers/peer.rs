@@ -69,6 +69,13 @@ pub enum Change {
         /// The offer that was accepted for it.
         offer: Option<uuid::Uuid>,
     },
+    /// The mailbox that is missing on the machine, though somebody has named it; `None` once it is there.
+    Mailbox {
+        /// The machine.
+        host: HostName,
+        /// Where it is looked for.
+        missing: Option<Untrusted>,
+    },
     /// The machine's list is complete.
     Listed {
         /// The machine.

@@ -80,6 +80,7 @@ impl State {
         match change {
             Change::Begins { host, version } => self.of(n, host, |known| known.begin(&version)),
             Change::Listed { host } => self.of(n, host, Known::listed),
+            Change::Mailbox { host, missing } => self.of(n, host, |known| known.no_mailbox = missing),
             Change::Heard { host, at } => self.of(n, host, |known| known.as_of = Some(at)),
             Change::Question(question) => self.of(n, question.host.clone(), |known| known.add(*question)),
             Change::Gone { host, workflow, question, fate, offer } => {

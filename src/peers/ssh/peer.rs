@@ -18,6 +18,7 @@ use crate::peers::ssh::command::{Ask, by_hand, command, control_path};
 use crate::peers::ssh::conversation::{Conversation, Next};
 use crate::text;
 use crate::time;
+use crate::untrusted::Untrusted;
 
 /// How long a machine may take to say its first word.
 const GREETS_WITHIN: Duration = Duration::from_secs(20);
@@ -51,6 +52,16 @@ enum Refusal {
     Other(Problem),
 }
 
+/// What the first line says.
+struct Greeting {
+    version: String,
+    missing: Option<Untrusted>,
+}
+
+fn missing(no_mailbox: Option<String>) -> Option<Untrusted> {
+    no_mailbox.map(|path| text::excerpt(&path, 300).into())
+}
+
 impl Refusal {
     fn problem(self) -> Problem {
         let (Self::Silence(problem) | Self::Other(problem)) = self;
@@ -65,9 +76,9 @@ impl SshPeer {
         Self { host, config, folder }
     }
 
-    /// Starts ssh and reads the first line. Returns the version there as well. A kept connection that says nothing is left, and a new one made:
+    /// Starts ssh and reads the first line. Returns what it says as well. A kept connection that says nothing is left, and a new one made:
     /// its other end may have been stopped, or be gone without a word.
-    fn connect(&self, ask: Ask<'_>, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, String), Problem> {
+    fn connect(&self, ask: Ask<'_>, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, Greeting), Problem> {
         let is_kept = |folder: &PathBuf| control_path(folder, &self.host).is_some_and(|path| path.exists());
         let kept = self.folder.as_ref().filter(|folder| is_kept(folder));
         if let Some(folder) = kept {
@@ -88,16 +99,16 @@ impl SshPeer {
         ask: Ask<'_>,
         limit: Duration,
         stop: Option<&Stop>,
-    ) -> Result<(Conversation, String), Refusal> {
+    ) -> Result<(Conversation, Greeting), Refusal> {
         let started = Conversation::start(command(&self.host, &self.config, folder, ask));
         let mut ssh = started.map_err(|e| Refusal::Other(cannot_run(&e)))?;
         let end = Instant::now() + limit;
         for _ in 0..NOISE {
             match ssh.next(end.saturating_duration_since(Instant::now()), stop) {
                 Next::Line(line) => match Line::read(&line) {
-                    Some(Line::Hello { protocol, version, .. }) => {
+                    Some(Line::Hello { protocol, version, no_mailbox, .. }) => {
                         return lines::greeted(protocol, &version, self.host.as_str())
-                            .map(|version| (ssh, version))
+                            .map(|version| (ssh, Greeting { version, missing: missing(no_mailbox) }))
                             .map_err(Refusal::Other);
                     }
                     // The shell's own files print something.
@@ -187,7 +198,8 @@ impl SshPeer {
             Line::Failed { error, hint } => {
                 return Err(Problem::passing(format!("{host}: {}", text::excerpt(&error, 300)), text::excerpt(&hint, 300)));
             }
-            Line::Alive | Line::Verdict(_) | Line::Hello { .. } | Line::Unknown => report(Change::Heard { host, at: time::now() }),
+            Line::Hello { no_mailbox, .. } => report(Change::Mailbox { host, missing: missing(no_mailbox) }),
+            Line::Alive | Line::Verdict(_) | Line::Unknown => report(Change::Heard { host, at: time::now() }),
         }
         Ok(())
     }
@@ -237,11 +249,12 @@ impl Peer for SshPeer {
     }
 
     fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
-        let (mut ssh, version) = match self.connect(Ask::Watch, GREETS_WITHIN, Some(stop)) {
+        let (mut ssh, Greeting { version, missing }) = match self.connect(Ask::Watch, GREETS_WITHIN, Some(stop)) {
             Ok(connected) => connected,
             Err(problem) => return problem,
         };
         report(Change::Begins { host: self.host.clone(), version });
+        report(Change::Mailbox { host: self.host.clone(), missing });
         let (is_listed, mut told, mut minute) = (Cell::new(false), 0, Instant::now());
         loop {
             match ssh.next(SILENT_FOR, Some(stop)) {

@@ -35,4 +35,6 @@ fn the_doctor_says_how_far_a_host_is_behind_and_which_offers_it_refused() {
     std::fs::write(&state, old.to_string()).expect("writable");
     let doctor = host.world.run("askbox", &["doctor"]);
     assert!(doctor.code() == 1 && doctor.stdout.contains("sync_behind: host laptop: runs, and reached the database last "), "{doctor:?}");
+    // Another process of this kind would end at once: the way to the database is what a person looks at.
+    assert!(doctor.stdout.contains("  $ psql ") && doctor.stdout.contains(" -c 'SELECT 1'\n"), "{doctor:?}");
 }

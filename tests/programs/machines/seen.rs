@@ -191,7 +191,8 @@ fn the_doctor_tries_each_machine_and_says_of_which_version_it_is_or_why_it_is_no
     let doctor = until("the doctor knows", || Some(here.run("askbox", &["doctor"])).filter(|doctor| doctor.stdout.contains("not reached")));
     assert!(doctor.stdout.contains("Peer build (ssh): not reached; 1 question as of "), "{doctor:?}");
     assert!(
-        doctor.stdout.contains("unreachable: peer build: build: ") && doctor.stdout.contains("-o BatchMode=yes build.test true\n"),
+        doctor.stdout.contains("unreachable: peer build: build: ")
+            && doctor.stdout.contains("-o 'BatchMode=yes' build.test 'ask-answer --version'\n"),
         "{doctor:?}"
     );
     let report: Value = serde_json::from_str(&here.run("askbox", &["doctor", "--json"]).stdout).unwrap();
@@ -248,6 +249,46 @@ fn a_mailbox_that_does_not_exist_yet_is_followed_once_it_does() {
     configure(&here, &[&build]);
     let listed = here.run("ask-answer", &["list"]).ok();
     assert!(listed.stderr.contains("no question is pending"), "{listed:?}");
+    // It is named there, so it may be misspelt or not mounted.
+    let missing = format!("build has no mailbox at {}: it is misspelt or not mounted", build.world.mailbox().display());
+    assert!(listed.stderr.contains(&format!("warning: {missing}")), "{listed:?}");
+    let doctor = here.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains(&format!("no_mailbox: peer build: {missing}")), "{doctor:?}");
+    assert!(doctor.stdout.contains(&format!("build.test 'ls -ld {}'\n", build.world.mailbox().display())), "{doctor:?}");
     build.world.ok("ask-post", &["-w", "new", "Now?"]);
     until("the first question is seen", || here.ok("ask-answer", &["list"]).contains("build:new"));
+    let listed = here.run("ask-answer", &["list"]).ok();
+    assert!(!listed.stderr.contains("build has no mailbox"), "{listed:?}");
+}
+
+#[test]
+fn a_list_that_is_followed_says_that_the_mailbox_is_missing_and_once_it_is_there_no_more() {
+    let world = World::new();
+    let out = world.path("feed");
+    let mut command = world.command("ask-answer");
+    let file = std::fs::File::create(&out).unwrap();
+    let _feed = crate::support::Running::start(command.args(["list", "--json", "--watch"]).stdout(file));
+    let hellos = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&out).unwrap();
+        text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(|line| line["line"] == "hello").collect()
+    };
+    until("it greets", || hellos().len() == 1);
+    assert_eq!(hellos()[0]["no_mailbox"], world.mailbox().display().to_string());
+    world.ok("ask-post", &["-w", "one", "First?"]);
+    until("it is there", || hellos().len() == 2);
+    assert!(hellos()[1].get("no_mailbox").is_none());
+}
+
+#[test]
+fn the_hints_of_a_machine_that_lets_nobody_in_hold_the_options_by_which_it_is_reached() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    std::fs::write(here.path("ssh.build/known"), "").unwrap();
+    build.servers().into_iter().for_each(|pid| crate::support::signal(pid, crate::support::Signal::KILL));
+    let refused = until("its key is not known", || {
+        Some(here.run("ask-answer", &["build:docs-42", "merge"])).filter(|refused| refused.stderr.contains("verification failed"))
+    });
+    assert!(refused.code() == 1 && refused.stderr.contains("nothing was sent: "), "{refused:?}");
+    let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: compare its key once by hand: ")).unwrap_or_default();
+    assert!(hint.starts_with("ssh -F none -i ") && hint.contains("/connect'") && hint.ends_with(" build.test"), "{refused:?}");
 }

@@ -97,7 +97,9 @@ struct Told {
 struct File(u64, i64, i64, u64);
 
 fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
-    say(Line::hello())?;
+    let no_mailbox = named_in_vain(common)?;
+    let mut is_missing = no_mailbox.is_some();
+    say(Line::hello_without(no_mailbox))?;
     let mut told = BTreeMap::new();
     let mut mailbox = None;
     let mut hints = None;
@@ -112,6 +114,9 @@ fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
                 other => Some(other?),
             };
             if let Some(mailbox) = &mailbox {
+                if std::mem::take(&mut is_missing) {
+                    say(Line::hello())?;
+                }
                 // Events from before the first look on: what comes between them and it is looked at twice.
                 hints = watch(mailbox, changes);
                 looked = None;
@@ -142,6 +147,15 @@ fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
             changed.at.iter().try_for_each(|workflow| look(mailbox, workflow, &mut told))?;
         }
     }
+}
+
+/// The mailbox that somebody has named and that is not there: it may be misspelt or not mounted. The usual one is made by the first post.
+fn named_in_vain(common: &Common) -> Result<Option<String>> {
+    if common.mailbox.is_none() && program::env("ASKBOX_DIR").is_none() {
+        return Ok(None);
+    }
+    let path = Mailbox::locate(common.mailbox.as_deref())?;
+    Ok(matches!(Mailbox::open(&path), Err(Error::NotFound { .. })).then(|| path.display().to_string()))
 }
 
 /// Tells what has changed in one workflow's question.

@@ -14,7 +14,7 @@ use crate::peers::waiting::{self, Waiting};
 use crate::surface::args::ask_answer_args::Hosts;
 use crate::surface::args::common::Common;
 use crate::surface::ask_answer::listing::{self, Cells};
-use crate::surface::askbox::machines::{LIST_WAITS, age, connect, silence, staleness, views};
+use crate::surface::askbox::machines::{LIST_WAITS, age, connect, no_mailbox, silence, staleness, views};
 use crate::surface::program;
 use crate::surface::terminal::fitted;
 use crate::{text, time};
@@ -56,6 +56,9 @@ pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Resul
     for view in &views {
         if let Some(why) = staleness(view) {
             program::say(&format!("note: {why}\n"));
+        }
+        if let Some(why) = no_mailbox(view) {
+            program::warn(&why);
         }
         if view.left_out > 0 {
             program::say(&format!("note: {} has {} more questions than are shown here\n", view.host, view.left_out));

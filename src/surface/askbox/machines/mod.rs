@@ -105,6 +105,12 @@ pub(in crate::surface::askbox) fn age(view: &HostView) -> String {
     view.as_of.map_or_else(|| "never".into(), |at| format!("{} ago", time::human(time::since(at))))
 }
 
+/// That a machine's mailbox is missing, in one line.
+pub(in crate::surface::askbox) fn no_mailbox(view: &HostView) -> Option<String> {
+    let path = view.no_mailbox.as_ref().filter(|_| !view.is_stale())?;
+    Some(format!("{} has no mailbox at {}: it is misspelt or not mounted, or nothing was asked there yet", view.host, path.excerpt(200)))
+}
+
 /// Why a machine's questions may be old, in one line; `None` if they are not.
 pub(in crate::surface::askbox) fn staleness(view: &HostView) -> Option<String> {
     let why = silence(view.host.as_str(), &view.reach)?;

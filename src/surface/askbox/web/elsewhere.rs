@@ -119,7 +119,7 @@ impl Elsewhere {
         let ways = self.peers.ways().into_iter().filter_map(|view| machines::silence(&view.name, &view.way.reach));
         let hosts = self.peers.view().into_iter().flat_map(|view| {
             let more = (view.left_out > 0).then(|| format!("{} has {} more questions than are shown here", view.host, view.left_out));
-            [machines::staleness(&view), more].into_iter().flatten()
+            [machines::staleness(&view), machines::no_mailbox(&view), more].into_iter().flatten()
         });
         ways.chain(hosts).collect()
     }
@@ -206,7 +206,7 @@ fn row(there: &Arc<index::Elsewhere>, question: &RemoteQuestion) -> Row {
 fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for view in peers.view() {
-        (view.host.as_str(), format!("{:?}", view.reach), view.left_out).hash(&mut hasher);
+        (view.host.as_str(), format!("{:?} {:?}", view.reach, view.no_mailbox), view.left_out).hash(&mut hasher);
         for question in &view.questions {
             question.workflow.as_str().hash(&mut hasher);
             question.asked.as_ref().ok().map(|asked| (asked.question.to_string(), asked.hash)).hash(&mut hasher);

@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use crate::config::{self, Config, PeerConfig};
 use crate::peers::known::{HostView, Reach};
+use crate::peers::ssh::by_hand;
 use crate::peers::{Peers, Problem};
-use crate::surface::askbox::doctor::checkup::{Checkup, edit, word};
+use crate::surface::askbox::doctor::checkup::{Checkup, edit};
+use crate::surface::askbox::machines;
 use crate::text;
 use crate::time::{self, Time};
 
@@ -32,6 +34,9 @@ pub(in crate::surface::askbox::doctor) struct Known {
     problem: Option<Problem>,
     #[serde(skip)]
     look: String,
+    /// Why there is no mailbox there, and a command that shows more.
+    #[serde(skip)]
+    no_mailbox: Option<(String, String)>,
 }
 
 /// One machine, and how old what is known of it is.
@@ -75,7 +80,17 @@ pub(in crate::surface::askbox::doctor) fn known(checkup: &Checkup) -> Vec<Known>
             None => led_to.first().and_then(|view| view.version.as_ref()).map(|version| format!("askbox {}", text::one_line(version))),
         };
         let only_looks = if problem.is_none() { only_looks(config, peer) } else { None };
-        Known { version, only_looks, machines: led_to.into_iter().map(Machine::of).collect(), ..Known::new(name, peer, problem) }
+        let no_mailbox = led_to.iter().find_map(|view| {
+            let there = format!("ls -ld {}", text::shell_quote(&view.no_mailbox.as_ref()?.excerpt(300)));
+            Some((machines::no_mailbox(view)?, by_hand(peer, &there)))
+        });
+        Known {
+            version,
+            only_looks,
+            no_mailbox,
+            machines: led_to.into_iter().map(Machine::of).collect(),
+            ..Known::new(name, peer, problem)
+        }
     };
     named().map(of).collect()
 }
@@ -123,10 +138,22 @@ impl Known {
         let (by, look) = if peer.ssh.is_empty() {
             ("postgres", format!("ask-answer list --host {name}"))
         } else {
-            let options = peer.ssh_options.iter().map(|option| text::shell_quote(option) + " ").collect::<String>();
-            ("ssh", format!("ssh {options}-o BatchMode=yes {} true", word(peer.ssh.as_ref())))
+            // What fails for a peer fails for this as well, be it the way or the program.
+            let batch = [&peer.ssh_options[..], &["-o".into(), "BatchMode=yes".into()]].concat();
+            let there = PeerConfig { ssh_options: batch, ..peer.clone() };
+            ("ssh", by_hand(&there, &format!("{} --version", peer.program)))
         };
-        Self { peer: name.into(), by, reached: problem.is_none(), version: None, only_looks: None, machines: Vec::new(), problem, look }
+        Self {
+            peer: name.into(),
+            by,
+            reached: problem.is_none(),
+            version: None,
+            only_looks: None,
+            machines: Vec::new(),
+            problem,
+            look,
+            no_mailbox: None,
+        }
     }
 
     /// One line for people.
@@ -160,6 +187,9 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, known: &[K
                 text::excerpt(role, 64)
             );
             checkup.report("only_looks", format!("peer {}", peer.peer), said, edit(&config::location().unwrap_or_default()));
+        }
+        if let Some((said, look)) = &peer.no_mailbox {
+            checkup.report("no_mailbox", format!("peer {}", peer.peer), said.clone(), look.clone());
         }
     }
 }

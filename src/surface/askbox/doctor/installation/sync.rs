@@ -54,6 +54,11 @@ impl Known {
     }
 }
 
+/// A command that reaches the database by the same address, or says why not: the process that runs tries it again by itself.
+fn try_database(checkup: &Checkup) -> String {
+    format!("psql {} -c 'SELECT 1'", text::shell_quote(&checkup.config.sync.database))
+}
+
 /// Reports what is wrong with it.
 pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
@@ -88,11 +93,11 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
     }
     if let Some(failing) = &known.state.failing {
         let said = format!("fails since {} ago: {}", time::human(time::since(failing.since)), failing.problem);
-        checkup.report("sync_failing", &subject, said, run);
+        checkup.report("sync_failing", &subject, said, try_database(checkup));
     } else if known.state.reached_at.is_none_or(|at| time::since(at) > BEHIND) {
         let ago = known.state.reached_at.map_or("never".into(), |at| format!("{} ago", time::human(time::since(at))));
         let said = format!("runs, and reached the database last {ago}: its link or the server hangs");
-        checkup.report("sync_behind", &subject, said, run);
+        checkup.report("sync_behind", &subject, said, try_database(checkup));
     }
     let skew = Duration::from_millis(known.state.clock_ms.unsigned_abs());
     if skew > CLOCK_SKEW {

@@ -45,7 +45,8 @@ impl Elsewhere {
     /// Whether there is nothing else to see: a machine that says again that it is there changes nothing.
     pub(super) fn looks_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&HostView, &HostView)| {
-            (&a.host, &a.reach, a.left_out, a.is_waited_for) == (&b.host, &b.reach, b.left_out, b.is_waited_for)
+            (&a.host, &a.reach, a.left_out, a.is_waited_for, &a.no_mailbox)
+                == (&b.host, &b.reach, b.left_out, b.is_waited_for, &b.no_mailbox)
                 && a.questions.len() == b.questions.len()
                 && a.questions.iter().zip(&b.questions).all(|(a, b)| Arc::ptr_eq(a, b))
         };
@@ -131,7 +132,7 @@ impl Elsewhere {
         };
         let more = self.machines.iter().filter(|machine| machine.left_out > 0);
         let more = more.map(|machine| format!("{} has {} more questions than are shown here", machine.host, machine.left_out));
-        let all: Vec<_> = lost.into_iter().chain(more).collect();
+        let all: Vec<_> = lost.into_iter().chain(self.machines.iter().filter_map(machines::no_mailbox)).chain(more).collect();
         Some(all.join(" · ")).filter(|note| !note.is_empty())
     }
 }
