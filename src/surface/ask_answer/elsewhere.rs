@@ -53,6 +53,7 @@ pub fn has_peers() -> bool {
     text.is_some_and(|text| String::from_utf8_lossy(&text).lines().any(is_section))
 }
 
+/// Without the `relaunch` feature there is no configuration, and so no other machine.
 #[cfg(not(feature = "relaunch"))]
 pub fn has_peers() -> bool {
     false
