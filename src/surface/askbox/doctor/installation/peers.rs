@@ -168,7 +168,11 @@ impl Known {
         } else {
             self.machines.iter().map(|machine| format!("{}: {}", machine.machine, machine.words())).collect()
         };
-        let machines = if machines.is_empty() { "no machine is known".into() } else { machines.join(", ") };
+        let machines = if machines.is_empty() {
+            (if self.by == "ssh" || !self.reached { "no machine is known" } else { "no machine that is reached by it alone" }).into()
+        } else {
+            machines.join(", ")
+        };
         format!("Peer {} ({}): {reached}; {machines}.\n", self.peer, self.by)
     }
 }

@@ -43,7 +43,8 @@ impl Known {
         let reached = self.state.reached_at.map_or("never reached".into(), |at| format!("reached {} ago", time::human(time::since(at))));
         let runs = if self.running { "runs" } else { "does not run" };
         let host = if self.host.is_empty() { String::new() } else { format!(" as the host {}", text::excerpt(&self.host, 64)) };
-        let mut out = format!("askbox sync {runs}{host}: database {reached}, {} offers accepted.\n", self.state.accepted);
+        let accepted = if self.state.accepted == 1 { "1 offer".to_owned() } else { format!("{} offers", self.state.accepted) };
+        let mut out = format!("askbox sync {runs}{host}: database {reached}, {accepted} accepted since it started.\n");
         for refused in self.state.refused.iter().rev().take(SHOWN) {
             let what = serde_json::to_value(refused.decided).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
             let workflow = refused.workflow_id.as_ref().map_or("an offer".into(), ToString::to_string);
