@@ -66,6 +66,7 @@ pub fn has_usable_peers() -> bool {
     has_peers() && crate::config::load().is_ok_and(named)
 }
 
+/// The same without a configuration.
 #[cfg(not(feature = "relaunch"))]
 pub fn has_usable_peers() -> bool {
     false
