@@ -35,7 +35,7 @@ pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
         if given.told().is_some_and(|told| told.stands == Stands::Accepted) {
             is_accepted.push(given.at.clone());
         }
-        lines.extend(given.news());
+        lines.extend(given.left_behind().or_else(|| given.news()));
     }
     for Left(at, kept) in drafts.iter().filter(|Left(at, _)| !is_accepted.contains(at)) {
         let stands = app.offered_for(at).and_then(Given::told).map(|told| told.stands);

@@ -51,6 +51,18 @@ impl Given {
         self.told().is_some_and(|told| told.stands.is_open())
     }
 
+    /// What is said of an offer that is still under way when the inbox ends, which ends it as well: its machine may have it or not.
+    pub fn left_behind(&self) -> Option<String> {
+        let (offer, host, address) = (self.offer.as_ref()?, self.at.host.as_ref()?, self.at.address());
+        let is_under_way = offer.progress == Progress::UnderWay;
+        is_under_way.then(|| {
+            let words = &offer.words;
+            format!(
+                "{address}: {host} has not answered, and may have your answer ({words}) or not: ask-answer show {address} tells it later"
+            )
+        })
+    }
+
     /// The state of the offer in a sentence, once it was decided or is not going to be.
     pub fn news(&self) -> Option<String> {
         let (told, offer, address) = (self.told()?, self.offer.as_ref()?, self.at.address());
