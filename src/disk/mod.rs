@@ -40,6 +40,8 @@ mod write;
 
 pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
+#[cfg(test)]
+pub(crate) use lock::becomes_free;
 pub use lock::{Lock, LockHolder, Patience, lock_holder};
 pub use read::{is_regular, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};

@@ -166,7 +166,7 @@ mod tests {
         assert!(Lock::is_held(&path).unwrap());
         assert!(Lock::try_acquire(&path).unwrap().is_none());
         drop(lock);
-        assert!(!Lock::is_held(&path).unwrap());
+        assert!(crate::disk::becomes_free(&path));
         let lock = Lock::acquire(&path).unwrap();
         assert!(lock.is_named());
         fs::remove_file(&path).unwrap();

@@ -5,6 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::disk::below::metadata;
+#[cfg(feature = "relaunch")]
+use crate::platform::processes;
 
 /// A process that holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +21,10 @@ pub struct LockHolder {
 
 impl LockHolder {
     /// The file that it runs, also if that file is gone by now; `None` if it is not known.
+    #[cfg(feature = "relaunch")]
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
-        let file = fs::read_link(format!("/proc/{}/exe", self.pid)).ok()?;
+        let file = processes::Seen::at(i32::try_from(self.pid).ok()?)?.file()?;
         // So the kernel marks a file that is gone or was replaced.
         Some(file.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or_else(|| file.clone(), PathBuf::from))
     }
@@ -78,6 +81,7 @@ mod tests {
         let holder = lock_holder(&path).unwrap();
         assert_eq!((holder.pid, holder.is_stopped), (std::process::id(), false));
         drop(lock);
+        assert!(crate::disk::lock::becomes_free(&path));
         assert_eq!(lock_holder(&path), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use procfs::process::Process;
 
@@ -26,6 +27,11 @@ impl Seen {
     /// Its pid.
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid
+    }
+
+    /// The file of its program, as the kernel names it; one that is gone is marked.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.process.exe().ok()
     }
 
     /// Whether it belongs to this user.

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
@@ -11,6 +12,7 @@ pub(crate) struct Seen {
     /// Its parent.
     pub(crate) parent: i32,
     name: OsString,
+    file: Option<PathBuf>,
     user: Option<u32>,
     environment: Vec<OsString>,
 }
@@ -28,6 +30,7 @@ impl Seen {
             pid: number(process.pid())?,
             parent: number(process.parent()?)?,
             name: process.name().to_owned(),
+            file: process.exe().map(Path::to_owned),
             user: process.user_id().map(|user| **user),
             environment: process.environ().to_vec(),
         })
@@ -41,6 +44,11 @@ impl Seen {
     /// Whether its program has this name.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.name == name
+    }
+
+    /// The file of its program.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.file.clone()
     }
 
     /// Whether it belongs to this user.
@@ -72,7 +80,7 @@ pub(crate) fn all() -> impl Iterator<Item = Seen> {
 
 fn look(which: ProcessesToUpdate<'_>) -> System {
     let mut system = System::new();
-    let what = ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).with_user(UpdateKind::Always);
+    let what = ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).with_user(UpdateKind::Always).with_exe(UpdateKind::Always);
     system.refresh_processes_specifics(which, true, what);
     system
 }

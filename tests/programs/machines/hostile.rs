@@ -156,7 +156,7 @@ fn a_name_in_the_configuration_is_never_an_option_of_ssh() {
         ("[peers.build]\nhost = 'a'", "did you mean `peers.build."),
     ] {
         world.configure(section);
-        let refused = world.run("ask-answer", &["list"]);
+        let refused = world.run("ask-answer", &["list", "--host", "build"]);
         assert!(refused.code() == 5 && refused.words().contains(problem), "{section}: {refused:?}");
     }
     configure(&world, &[]);
