@@ -17,6 +17,9 @@ use crate::run::process::agent_exit;
 /// How long the processes of a run get after SIGTERM: the agent needs up to three seconds to end its tools.
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
 
+/// How long a process may take on a busy machine to show its environment after it has become another program.
+const BECOMES_A_PROGRAM: Duration = Duration::from_secs(5);
+
 /// In the environment of a supervisor: a supervisor that an agent starts for another run is adopted by that agent's own supervisor, and
 /// is no process of its run.
 pub const SUPERVISES: &str = "ASKBOX_SUPERVISES";
@@ -26,8 +29,10 @@ pub const SUPERVISES: &str = "ASKBOX_SUPERVISES";
 enum Owner {
     /// The run.
     Ours,
-    /// Another run, or it is the supervisor of one.
+    /// Another run.
     Another,
+    /// It is a supervisor, whose run ends by itself.
+    Supervisor,
     /// The environment does not say it, or cannot be read.
     Unknown,
 }
@@ -44,10 +49,13 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
         let (pid, parent) = (process.pid(), process.parent);
         parents.insert(pid, parent);
         let is_adopted = || parent == own && agent_exit::is_of_the_run(pid) && process.is_of_this_user();
-        match owner(&process, &is_ours) {
-            Owner::Unknown if !is_adopted() => {}
-            Owner::Ours | Owner::Unknown => drop(found.insert(pid)),
-            Owner::Another => {}
+        let owner = match owner(&process, &is_ours) {
+            Owner::Unknown if is_adopted() => owner_of_adopted(&process, &is_ours),
+            Owner::Unknown => Owner::Another,
+            known => known,
+        };
+        if matches!(owner, Owner::Ours | Owner::Unknown) {
+            found.insert(pid);
         }
     }
     // Descendants that have cleared their environment.
@@ -65,7 +73,12 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
         Seen::at(handle.pid()).is_some_and(|now| {
             let is_adopted = || now.parent == own && agent_exit::is_of_the_run(handle.pid());
             let has_its_parent = || parents.get(&handle.pid()).is_some_and(|earlier| now.parent == *earlier);
-            owner(&now, &is_ours) == Owner::Ours || has_its_parent() || is_adopted()
+            match owner(&now, &is_ours) {
+                Owner::Ours => true,
+                // Between its start and its own program it looked like the process that started it.
+                Owner::Supervisor => false,
+                Owner::Another | Owner::Unknown => has_its_parent() || is_adopted(),
+            }
         })
     };
     found.remove(&own);
@@ -78,9 +91,23 @@ fn owner(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
     let Some(environment) = process.environment() else { return Owner::Unknown };
     match environment.get("ASKBOX_RUN").map(|token| token.to_str()) {
         Some(token) => token.filter(|token| is_ours(token)).map_or(Owner::Another, |_| Owner::Ours),
-        None if environment.get(SUPERVISES).is_some() => Owner::Another,
+        None if environment.get(SUPERVISES).is_some() => Owner::Supervisor,
         None => Owner::Unknown,
     }
+}
+
+/// The same of an adopted process, whose environment says nothing. Just when a process becomes another program, the kernel shows it without an
+/// environment; and the supervisor of another run, which an agent has started, is adopted at that very time.
+fn owner_of_adopted(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
+    let deadline = Instant::now() + BECOMES_A_PROGRAM;
+    let is_this_program = || process.file().is_some_and(|file| std::env::current_exe().is_ok_and(|own| own == file));
+    while is_this_program() && Instant::now() < deadline {
+        match owner(process, is_ours) {
+            Owner::Unknown => std::thread::sleep(Duration::from_millis(1)),
+            known => return known,
+        }
+    }
+    owner(process, is_ours)
 }
 
 /// Waits until the processes of a run have ended, at most for `limit`. For a run whose supervisor died, which sent the agent a SIGTERM:

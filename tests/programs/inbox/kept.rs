@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use super::{answer, drafts, open, open_question, process};
-use crate::support::{Terminal, World, kill, needs, until};
+use super::{answer, drafts, kill_inbox, open, open_question};
+use crate::support::{Terminal, World, needs, until};
 
 /// The file that a screen names behind these words.
 #[track_caller]
@@ -161,9 +161,7 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     terminal.press(&["something else", "Escape"]);
     terminal.see("? help");
     until("both drafts are kept", || drafts(&world).len() == 2);
-    kill(process(&world));
-    // Raw mode is still on.
-    terminal.press(&["stty sane", "C-j"]);
+    kill_inbox(&world, &terminal);
     open_question(&terminal, "essay");
     let screen = terminal.see("│ half a thought");
     assert!(screen.contains("your draft is here again"), "{screen}");
@@ -172,9 +170,7 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     terminal.press(&["C-u", "Escape"]);
     terminal.press(&["C-w", "C-w", "C-w"]);
     until("the emptied draft is removed", || drafts(&world).len() == 1);
-    kill(process(&world));
-    // Raw mode is still on.
-    terminal.press(&["stty sane", "C-j"]);
+    kill_inbox(&world, &terminal);
     open_question(&terminal, "other");
     terminal.see("│ something else");
     terminal.press(&["Enter"]);

@@ -14,7 +14,7 @@ mod kept;
 mod looks;
 mod many;
 
-use crate::support::{Terminal, World};
+use crate::support::{Terminal, World, kill};
 use serde_json::Value;
 
 /// Opens the inbox on a clean screen.
@@ -33,6 +33,14 @@ fn open_question(terminal: &Terminal<'_>, id: &str) -> String {
 fn process(world: &World) -> i32 {
     let pids = world.sh("pgrep -x askbox -P $(tmux -S ./tmux list-panes -F '#{pane_pid}')");
     pids.trim().parse().expect("one process")
+}
+
+/// Kills the inbox, and gives the terminal back to the shell: raw mode is still on.
+fn kill_inbox(world: &World, terminal: &Terminal<'_>) {
+    kill(process(world));
+    terminal.see("left=137");
+    terminal.press(&["clear; stty sane; echo sane=$?", "C-j"]);
+    terminal.see("sane=0");
 }
 
 /// The answer that lies in the mailbox.
