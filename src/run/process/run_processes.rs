@@ -179,4 +179,26 @@ mod tests {
         parent.wait().unwrap();
         assert!(find(is_ours).is_empty());
     }
+
+    #[test]
+    #[ignore = "the child of the next test"]
+    fn a_child_that_waits_to_be_killed() {
+        std::thread::sleep(Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_supervisor_that_has_just_become_its_program_is_no_orphan_of_the_run() {
+        for _ in 0..30 {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--ignored", "--exact", "run::process::run_processes::tests::a_child_that_waits_to_be_killed"]);
+            let child = command.env_remove("ASKBOX_RUN").env(SUPERVISES, "child/x/1").stdout(std::process::Stdio::null()).spawn();
+            let mut child = child.unwrap();
+            // At this moment Linux shows most such processes without an environment.
+            let seen = Seen::at(i32::try_from(child.id()).unwrap()).unwrap();
+            let owner = owner_of_adopted(&seen, &|_: &str| false);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(owner, Owner::Supervisor);
+        }
+    }
 }
