@@ -331,7 +331,13 @@ impl<'a> Era<'a> {
                 std::thread::sleep(Duration::from_millis(20));
             }
             let host = dice.roll(self.hosts.len());
-            match dice.roll(16) {
+            // Chance alone may leave one of them out of a short storm.
+            let what = match (load(&counts.kills), load(&counts.cuts)) {
+                (0, _) => 1,
+                (_, 0) => 6,
+                _ => dice.roll(16),
+            };
+            match what {
                 0 => {
                     self.storm.cluster.crash();
                     self.storm.cluster.start();
