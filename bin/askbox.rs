@@ -34,7 +34,7 @@ fn run(args: Askbox) -> Result<u8> {
         Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
-        Command::AskAnswer { words } => machines::run(&words),
+        Command::AskAnswer { words } => machines::run(&words, inbox::open),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args),

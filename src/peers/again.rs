@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::address::HostName;
 use crate::id::WorkflowId;
-use crate::peers::collection::{OFFERED_WITHIN, Shared};
 use crate::peers::offers::Progress;
 use crate::peers::peer::{Change, Stop};
+use crate::peers::shared::{OFFERED_WITHIN, Shared};
 use crate::thread;
 
 /// A report that says that a machine may be asked again.

@@ -1,7 +1,7 @@
 //! All peers: one thread for each keeps its connection, and what they report is looked at without waiting for any of them.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
@@ -18,14 +18,13 @@ use crate::peers::known::{Fate, HostView, Known};
 use crate::peers::offers::Progress;
 use crate::peers::peer::{Peer, Problem, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::shared::{OFFERED_WITHIN, Shared};
 use crate::peers::ssh;
 use crate::peers::state::{State, Way, WayView};
 use crate::thread;
 
 /// How long a machine is waited for that was tried in vain a moment ago.
 const SECOND_CHANCE: Duration = Duration::from_secs(1);
-/// How long an offer is tried.
-pub(super) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
 /// How long the end waits for the threads, so that their last cache is written and their children are gone.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -34,21 +33,6 @@ const ENDS_WITHIN: Duration = Duration::from_secs(1);
 pub struct Peers {
     shared: Arc<Shared>,
     stop: Option<StopsOnDrop>,
-}
-
-pub(super) struct Shared {
-    pub(super) peers: Vec<Box<dyn Peer>>,
-    /// Where the caches lie.
-    pub(super) folder: Option<PathBuf>,
-    state: Mutex<State>,
-    changed: Condvar,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.state.fmt(f)
-    }
 }
 
 impl Peers {
@@ -232,22 +216,6 @@ impl Drop for Peers {
     fn drop(&mut self) {
         drop(self.stop.take());
         self.wait_until(ENDS_WITHIN, |state| (state.at_work == 0).then_some(()));
-    }
-}
-
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.lock();
-        let result = change(&mut state);
-        state.revision += 1;
-        drop(state);
-        self.changed.notify_all();
-        (self.wake)();
-        result
     }
 }
 

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::peers::again::{self, Sign};
 use crate::peers::cache;
-use crate::peers::collection::Shared;
 use crate::peers::peer::{Change, Stop};
+use crate::peers::shared::Shared;
 
 /// The pauses between two attempts to reach a peer: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

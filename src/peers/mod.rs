@@ -15,6 +15,7 @@
 //! | [`ended`] | how a question ended that waits no longer |
 //! | [`collection`] | all peers: the threads, and what they report together |
 //! | [`state`] | what all peers have reported together |
+//! | `shared` | what the threads of all peers share |
 //! | `connected` | the thread of one peer |
 //! | `offers` | offers under way, and what became of them |
 //! | `again` | an offer that was not confirmed is made again |
@@ -39,6 +40,7 @@ pub mod peer;
 #[cfg(test)]
 mod played;
 pub mod remote_question;
+mod shared;
 pub mod ssh;
 pub mod state;
 pub mod waiting;

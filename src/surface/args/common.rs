@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::surface::ask_answer::elsewhere;
 use crate::surface::program;
 
 /// The exit statuses, as `--help` shows them.
@@ -52,7 +51,7 @@ impl Common {
     /// where the configuration names some, an empty mailbox is made as [`Self::open_or_create`] does. Else it must exist.
     pub fn open_to_answer(&self) -> Result<Mailbox> {
         match self.open() {
-            Err(Error::NotFound { .. }) if program::env("ASKBOX_RUN").is_none() && elsewhere::has_usable_peers() => {
+            Err(Error::NotFound { .. }) if program::env("ASKBOX_RUN").is_none() && program::has_usable_peers() => {
                 let mailbox = self.open_or_create()?;
                 program::say(&format!("note: an empty mailbox was made: {}\n", mailbox.root().display()));
                 Ok(mailbox)

@@ -37,37 +37,9 @@ fn is_about_others(args: &AskAnswer) -> Result<bool> {
         Some(Command::List { watch: true, .. }) => true,
         Some(Command::List { host: Some(host), .. }) => *host != Hosts::Here,
         // A script and an agent know nothing but their own machine.
-        Some(Command::List { .. }) => !args.common.json && program::env("ASKBOX_RUN").is_none() && has_peers(),
+        Some(Command::List { .. }) => !args.common.json && program::env("ASKBOX_RUN").is_none() && program::has_peers(),
         Some(Command::Show { id, .. } | Command::Decline { id, .. } | Command::AskBack { id, .. } | Command::Edit { id }) => is_there(id),
         Some(Command::Undo { id, .. } | Command::Cancel { id, .. }) => is_there(id),
         None => args.reply.words.first().and_then(|id| id.parse().ok()).as_ref().is_some_and(is_there),
     })
-}
-
-/// Whether the configuration names other machines, as far as a look at its text tells: `askbox` reads it.
-#[cfg(feature = "relaunch")]
-pub fn has_peers() -> bool {
-    use crate::config;
-    let text = config::location().and_then(|path| crate::disk::read(&path, config::MAX_CONFIG).ok());
-    let is_section = |line: &str| line.trim_start().trim_start_matches(['[', ' ', '"']).starts_with("peers");
-    text.is_some_and(|text| String::from_utf8_lossy(&text).lines().any(is_section))
-}
-
-/// Without the `relaunch` feature there is no configuration, and so no other machine.
-#[cfg(not(feature = "relaunch"))]
-pub fn has_peers() -> bool {
-    false
-}
-
-/// Whether the configuration can be read, and names other machines.
-#[cfg(feature = "relaunch")]
-pub fn has_usable_peers() -> bool {
-    let named = |loaded: crate::config::Loaded| loaded.config.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
-    has_peers() && crate::config::load().is_ok_and(named)
-}
-
-/// The same without a configuration.
-#[cfg(not(feature = "relaunch"))]
-pub fn has_usable_peers() -> bool {
-    false
 }

@@ -8,10 +8,12 @@
 //! - `read_input`: reads files and standard input
 //! - `person`: who answers through a command
 //! - `named_file`: a file or pipe that a person names
+//! - `other_machines`: whether the configuration names other machines
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
 mod named_file;
+mod other_machines;
 mod output;
 mod person;
 mod read_input;
@@ -19,6 +21,7 @@ mod start;
 mod variables;
 mod wrong_words;
 
+pub use other_machines::{has_peers, has_usable_peers};
 pub use output::{
     complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
     write_json,

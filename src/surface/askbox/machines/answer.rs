@@ -21,9 +21,8 @@ use crate::peers::{Ended, Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
-use crate::surface::askbox::inbox;
 use crate::surface::askbox::machines::told;
-use crate::surface::askbox::machines::{age, connect, takes_offers, unreachable, views};
+use crate::surface::askbox::machines::{OpenInbox, age, connect, takes_offers, unreachable, views};
 use crate::surface::program;
 use crate::text;
 use crate::untrusted::Untrusted;
@@ -34,7 +33,7 @@ const NAMED_WAITS: Duration = Duration::from_secs(15);
 const DECIDES_WITHIN: Duration = Duration::from_secs(60);
 
 /// Shows a question, answers it, declines it or asks back.
-pub(super) fn run(args: &AskAnswer) -> Result<u8> {
+pub(super) fn run(args: &AskAnswer, open: OpenInbox) -> Result<u8> {
     let person = || {
         // Without it no machine is reached, and this says so once.
         config::load()?;
@@ -71,7 +70,7 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
             }
             let id = id.parse()?;
             if words.is_empty() && ask_answer::opens(args) {
-                return open(args, &id);
+                return open_question(args, &id, open);
             }
             let person = person()?;
             let question = to_answer(&id)?;
@@ -90,10 +89,10 @@ pub(super) fn run(args: &AskAnswer) -> Result<u8> {
 }
 
 /// Opens the question in the inbox.
-fn open(args: &AskAnswer, id: &Address) -> Result<u8> {
+fn open_question(args: &AskAnswer, id: &Address, open: OpenInbox) -> Result<u8> {
     // An unknown id is an error before the screen changes.
     let address = found(id, false)?.waiting(id)?.1.address();
-    inbox::open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() })
+    open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() })
 }
 
 /// What a person answers through, as the other machine tells it: `inbox on laptop`.

@@ -17,7 +17,7 @@ use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
-use crate::surface::askbox::web::left_out::{self, LeftOut};
+use crate::surface::askbox::web::left_out::{self, LeftOut, Texts};
 use crate::surface::person::decision::Decision;
 
 /// All words in a form whose question is not known any more.
@@ -98,10 +98,15 @@ impl Filled {
         Self { parts, note, why, back, left, left_out: Vec::new(), act }
     }
 
+    fn texts(&self) -> Texts<'_> {
+        let words = self.parts.iter().map(|part| part.words.as_str()).collect();
+        Texts { words, note: &self.note, why: &self.why, back: &self.back }
+    }
+
     /// What the person decided, by the button that was pressed.
     pub fn decide(&mut self, question: &Question) -> Done {
         let done = self.pressed(question);
-        let texts = left_out::of(self, question, &self.act);
+        let texts = left_out::of(&self.texts(), question, &self.act);
         let (known, new): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| self.left.contains(&text.hash));
         self.left = known.iter().map(|text| text.hash).collect();
         if new.is_empty() || !matches!(done, Done::Decided(_)) {

@@ -5,7 +5,6 @@ use uuid::Uuid;
 
 use crate::mailbox::Question;
 use crate::mailbox::documents::question::{Kind, Part};
-use crate::surface::askbox::web::form::Filled;
 use crate::text;
 
 /// A text that the pressed button does not send.
@@ -19,8 +18,18 @@ pub struct LeftOut {
     pub hash: Uuid,
 }
 
+/// All texts of a form.
+#[derive(Debug)]
+pub struct Texts<'a> {
+    /// The person's own words, for each part of the question.
+    pub words: Vec<&'a str>,
+    pub note: &'a str,
+    pub why: &'a str,
+    pub back: &'a str,
+}
+
 /// The texts that this button leaves out.
-pub fn of(filled: &Filled, question: &Question, act: &str) -> Vec<LeftOut> {
+pub fn of(filled: &Texts<'_>, question: &Question, act: &str) -> Vec<LeftOut> {
     let sends = act == "send";
     let mut all = Vec::new();
     let mut add = |field: &str, place: String, words: &str| {
@@ -32,20 +41,20 @@ pub fn of(filled: &Filled, question: &Question, act: &str) -> Vec<LeftOut> {
         }
     };
     if !sends {
-        for (n, (part, filled)) in question.parts().iter().zip(&filled.parts).enumerate() {
-            add(&format!("w{n}"), answer_to(part, question.is_batch()), &filled.words);
+        for (n, (part, words)) in question.parts().iter().zip(&filled.words).enumerate() {
+            add(&format!("w{n}"), answer_to(part, question.is_batch()), words);
         }
         // The note is the reason where no other one is given.
         if act != "decline" || !filled.why.trim().is_empty() {
-            add("note", "the note".into(), &filled.note);
+            add("note", "the note".into(), filled.note);
         }
     }
     if act != "back" {
-        add("back", "your question to the agent".into(), &filled.back);
+        add("back", "your question to the agent".into(), filled.back);
     }
     if act != "decline" {
         let place = if question.approval.is_some() { "why you deny it" } else { "why you decline" };
-        add("why", place.into(), &filled.why);
+        add("why", place.into(), filled.why);
     }
     all
 }

@@ -17,7 +17,7 @@ use crate::mailbox::who::answerer::Answerer;
 use crate::peers::collection::no_peer;
 use crate::peers::remote_question::Asked;
 use crate::peers::{Peers, RemoteQuestion};
-use crate::surface::ask_answer::{answering, elsewhere};
+use crate::surface::ask_answer::answering;
 use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::askbox::inbox::sender::{CHANNEL, Offered, Seen, Sent};
@@ -60,7 +60,7 @@ impl Others {
     /// Begins to connect to the machines of the configuration. What was known of them last is read, which may take a while: the first picture
     /// does not wait for it. `ring` is called whenever there is something else to see.
     pub fn connect(ring: impl Fn() + Send + 'static) -> Self {
-        if !elsewhere::has_peers() {
+        if !program::has_peers() {
             return Self::nobody();
         }
         let shared = Shared::new(Elsewhere::default());
