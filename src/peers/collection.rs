@@ -12,15 +12,15 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::Offer;
 use crate::peers::cache;
-use crate::peers::connected;
 use crate::peers::ended::Ended;
 use crate::peers::known::{Fate, HostView, Known};
 use crate::peers::offers::Progress;
 use crate::peers::peer::{Peer, Problem, Stop, StopsOnDrop};
 use crate::peers::remote_question::RemoteQuestion;
-use crate::peers::shared::{OFFERED_WITHIN, Shared};
 use crate::peers::ssh;
 use crate::peers::state::{State, Way, WayView};
+use crate::peers::threads::connected;
+use crate::peers::threads::shared::{OFFERED_WITHIN, Shared};
 use crate::thread;
 
 /// How long a machine is waited for that was tried in vain a moment ago.

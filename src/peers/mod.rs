@@ -15,10 +15,8 @@
 //! | [`ended`] | how a question ended that waits no longer |
 //! | [`collection`] | all peers: the threads, and what they report together |
 //! | [`state`] | what all peers have reported together |
-//! | `shared` | what the threads of all peers share |
-//! | `connected` | the thread of one peer |
+//! | `threads` | the thread of each peer, offers that are made again, and what these threads share |
 //! | `offers` | offers under way, and what became of them |
-//! | `again` | an offer that was not confirmed is made again |
 //! | `cache` | what was known last, on disk |
 //! | [`waiting`] | the questions of all machines in one order |
 //! | [`lines`] | what the programs of two machines say to each other |
@@ -26,10 +24,8 @@
 //! | `database` | machines that are reached through a database (feature `sync`) |
 //! | `without_database` | says that the feature is missing |
 
-mod again;
 mod cache;
 pub mod collection;
-mod connected;
 #[cfg(feature = "sync")]
 pub mod database;
 pub mod ended;
@@ -40,9 +36,9 @@ pub mod peer;
 #[cfg(test)]
 mod played;
 pub mod remote_question;
-mod shared;
 pub mod ssh;
 pub mod state;
+mod threads;
 pub mod waiting;
 #[cfg(not(feature = "sync"))]
 mod without_database;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::peers::again::{self, Sign};
 use crate::peers::cache;
 use crate::peers::peer::{Change, Stop};
-use crate::peers::shared::Shared;
+use crate::peers::threads::again::{self, Sign};
+use crate::peers::threads::shared::Shared;
 
 /// The pauses between two attempts to reach a peer: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const LASTED: Duration = Duration::from_secs(10);
 const CACHE_EVERY: Duration = Duration::from_secs(5);
 
 /// Connects again and again, with growing pauses, until the work is to end.
-pub(super) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
+pub(in crate::peers) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
     let peer = &shared.peers[n];
     let mut pause = FIRST_PAUSE;
     let kept = Mutex::new(Instant::now().checked_sub(CACHE_EVERY));

@@ -7,11 +7,11 @@ use crate::address::HostName;
 use crate::id::WorkflowId;
 use crate::peers::offers::Progress;
 use crate::peers::peer::{Change, Stop};
-use crate::peers::shared::{OFFERED_WITHIN, Shared};
+use crate::peers::threads::shared::{OFFERED_WITHIN, Shared};
 use crate::thread;
 
 /// A report that says that a machine may be asked again.
-pub(super) struct Sign {
+pub(in crate::peers) struct Sign {
     host: HostName,
     kind: Kind,
 }
@@ -26,7 +26,7 @@ enum Kind {
 }
 
 impl Sign {
-    pub(super) fn of(change: &Change) -> Option<Self> {
+    pub(in crate::peers) fn of(change: &Change) -> Option<Self> {
         let (host, kind) = match change {
             Change::Listed { host } => (host, Kind::Listed),
             Change::Gone { host, workflow, .. } => (host, Kind::Gone(workflow.clone())),
@@ -38,7 +38,7 @@ impl Sign {
 }
 
 /// Makes the offers again that the machine has not confirmed, in a thread of its own, if it is time.
-pub(super) fn offer(shared: &Arc<Shared>, n: usize, sign: Sign, stop: &Stop) {
+pub(in crate::peers) fn offer(shared: &Arc<Shared>, n: usize, sign: Sign, stop: &Stop) {
     let Sign { host, kind } = sign;
     {
         let mut state = shared.lock();

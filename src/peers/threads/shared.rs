@@ -8,15 +8,15 @@ use crate::peers::peer::Peer;
 use crate::peers::state::State;
 
 /// How long an offer is tried.
-pub(super) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
+pub(in crate::peers) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
 
-pub(super) struct Shared {
-    pub(super) peers: Vec<Box<dyn Peer>>,
+pub(in crate::peers) struct Shared {
+    pub(in crate::peers) peers: Vec<Box<dyn Peer>>,
     /// Where the caches lie.
-    pub(super) folder: Option<PathBuf>,
-    pub(super) state: Mutex<State>,
-    pub(super) changed: Condvar,
-    pub(super) wake: Box<dyn Fn() + Send + Sync>,
+    pub(in crate::peers) folder: Option<PathBuf>,
+    pub(in crate::peers) state: Mutex<State>,
+    pub(in crate::peers) changed: Condvar,
+    pub(in crate::peers) wake: Box<dyn Fn() + Send + Sync>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -26,11 +26,11 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(in crate::peers) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(in crate::peers) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
         state.revision += 1;
