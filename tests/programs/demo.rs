@@ -233,6 +233,22 @@ fn a_demo_whose_terminal_is_closed_leaves_nothing_behind() {
     }
 }
 
+/// A shell that stays keeps the signal from the demo, whose reading ends all the same.
+#[test]
+fn a_demo_whose_terminal_is_closed_without_a_signal_leaves_nothing_behind() {
+    needs!("tmux");
+    let world = world();
+    let temporary = format!("TMPDIR={}", world.path("tmp").display());
+    let stays = "trap '' HUP; askbox demo; echo left=$? > left";
+    let terminal = Terminal::running(&world, (120, 200), &[&temporary], &["sh", "-c", stays]);
+    terminal.see("Enter goes on");
+    terminal.press(&["Enter"]);
+    until("two pauses", || (terminal.screen().matches("Enter goes on").count() == 2).then_some(()));
+    drop(terminal);
+    nothing_is_left(&world);
+    until("the demo has ended", || std::fs::read_to_string(world.path("left")).is_ok_and(|left| left == "left=129\n").then_some(()));
+}
+
 #[test]
 fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
     needs!("tmux");

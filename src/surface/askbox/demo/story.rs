@@ -15,7 +15,7 @@ use crate::surface::askbox::demo::ask_person::{Reply, ask, wants_to_go_on};
 use crate::surface::askbox::demo::narration::{command, file, heading, print, what_next};
 use crate::surface::askbox::demo::script;
 use crate::surface::askbox::demo::stage::{Stage, succeeded};
-use crate::surface::askbox::demo::watcher_process::{Watcher, clean_up_on_signal, let_signal_end};
+use crate::surface::askbox::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
 use crate::surface::askbox::inbox::{self, RoundAt};
 use crate::surface::program;
 use crate::text;
@@ -46,6 +46,11 @@ pub fn run(args: &Demo) -> Result<u8> {
         Ok(End::Left | End::Interrupted) => {
             remove(stage.root())?;
             print("The demo has ended early, and its files are removed.\n")?;
+        }
+        // The terminal was closed, which ends the reading before a signal tells it; nobody is there who could look at the files.
+        Err(_) if has_person && !program::is_interactive() => {
+            Rest::of(&stage).remove();
+            return Ok(128 + 1); // as SIGHUP ends it
         }
         // After a failure, the files show what happened.
         Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),

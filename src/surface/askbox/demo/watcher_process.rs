@@ -1,8 +1,8 @@
 //! The watcher of the demo, and what happens to it when the demo is interrupted.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -95,21 +95,38 @@ pub(super) fn clean_up_on_signal(stage: &Stage, keep: bool) -> Result<()> {
         .try_for_each(|signal| signal_hook::flag::register(signal, Arc::clone(&INTERRUPTED)).map(drop))
         .and_then(|()| signal_hook::iterator::Signals::new(ENDING))
         .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
-    let root = stage.root().to_path_buf();
-    let mut stop = stage.program("relaunch");
-    stop.args(["stop", "--now", "--grace", "1s", script::WORKFLOW]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut rest = Rest::of(stage);
     thread::start(move || {
         if let Some(signal) = signals.forever().next() {
             Watcher::end_any();
             if !keep {
-                // The run writes there until it has ended.
-                let _ = stop.status();
-                remove_when_quiet(&root);
+                rest.remove();
             }
             std::process::exit(128 + signal);
         }
     })
     .map(drop)
+}
+
+/// What is left of a demo that ends in the middle: its run, and its temporary folder.
+pub(super) struct Rest {
+    root: PathBuf,
+    stop: Command,
+}
+
+impl Rest {
+    pub fn of(stage: &Stage) -> Self {
+        let mut stop = stage.program("relaunch");
+        stop.args(["stop", "--now", "--grace", "1s", script::WORKFLOW]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self { root: stage.root().to_path_buf(), stop }
+    }
+
+    /// Ends the run, and removes the folder.
+    pub fn remove(&mut self) {
+        // The run writes there until it has ended.
+        let _ = self.stop.status();
+        remove_when_quiet(&self.root);
+    }
 }
 
 /// Removes a folder into which processes that are about to end may still write.
