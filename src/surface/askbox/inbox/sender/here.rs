@@ -65,6 +65,8 @@ pub(super) fn still_waits(mailbox: &Mailbox, shown: &Shown) -> std::result::Resu
 /// What became of a workflow's last question.
 pub(super) fn fate(mailbox: &Mailbox, workflow: &WorkflowId) -> String {
     match answering::question(mailbox, workflow) {
+        // It was asked since.
+        Ok(found) if found.folder == Folder::Pending => format!("{workflow} asks another question by now"),
         Ok(found) => {
             let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who()));
             format!("{workflow}: {}{who}", question_text::state(&found))
