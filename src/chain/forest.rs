@@ -145,10 +145,13 @@ impl<'a> Forest<'a> {
 
     /// Every tree. Of the workflows that are not shown at the moment, only the names are in memory.
     fn all(&self, show: &mut dyn FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
-        let mut names: Vec<WorkflowId> = list::workflows(self.mailbox, Folder::Workflows)?;
+        let mut names: BTreeSet<WorkflowId> = list::workflows(self.mailbox, Folder::Workflows)?.into_iter().collect();
         names.extend(self.hot()?);
-        names.sort_unstable();
-        names.dedup();
+        // A workflow whose only question was dropped before any run has no record, but a closed round.
+        for round in list::each_round(self.mailbox, Folder::Closed)? {
+            names.insert(round?.workflow);
+        }
+        let names: Vec<WorkflowId> = names.into_iter().collect();
         let mut shown = vec![false; names.len()];
         let mut others: HashSet<WorkflowId> = HashSet::new();
         let mut grow = |root: &WorkflowId, in_ring: bool, shown: &mut Vec<bool>| {

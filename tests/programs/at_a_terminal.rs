@@ -30,8 +30,8 @@ fn a_part_of_an_id_stands_for_it_at_a_terminal_if_only_one_question_has_it_and_n
     };
     agrees("42 b", "docs-42: answered: b");
     // A question that waits comes before one that is answered.
-    terminal.press(&["clear; ask-answer show docs; echo left=$?", "Enter"]);
-    assert!(terminal.see("left=0").contains("docs-43: asked"));
+    terminal.press(&["clear; ask-answer show docs; echo shown=$?", "Enter"]);
+    assert!(terminal.see("shown=0").contains("docs-43: asked"));
     agrees("undo 42", "docs-42: taken back");
     terminal.press(&["clear; ask-answer hip", "Enter"]);
     assert!(terminal.see("esc later").contains("ship · "));

@@ -91,6 +91,16 @@ fn a_chain_of_four_is_shown_while_it_sleeps_and_when_it_is_over() {
 }
 
 #[test]
+fn all_trees_are_shown_with_the_workflow_whose_question_was_dropped_before_any_run() {
+    let world = world();
+    world.sh("ask-post -w never 'Shall I?'; ask-answer cancel never; ask-post -w open 'And this?'");
+    let shown = world.sh("askbox tree --all");
+    assert!(shown.contains("never  ") && shown.contains("open  ") && !world.sh("askbox tree").contains("never"), "{shown}");
+    world.sh("ask-answer cancel open");
+    assert_eq!(world.sh("askbox tree --all --json").matches("workflow_id").count(), 2);
+}
+
+#[test]
 fn a_fan_out_shows_every_child_in_its_own_state() {
     let world = world();
     world.agent_does(

@@ -1,5 +1,8 @@
 //! Which questions have the words that a person looks for.
 
+use crate::error::{Error, Result};
+use crate::text::excerpt;
+
 /// What of a question is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Looked<'a> {
@@ -29,6 +32,21 @@ pub fn fits(question: Looked<'_>, filter: &str) -> bool {
     })
 }
 
+/// Refuses a filter that no question can fit, as its `priority:` names no number.
+///
+/// # Errors
+/// [`Error::Usage`] then.
+pub fn check(filter: &str) -> Result<()> {
+    let named = |word: &str| word.to_lowercase().strip_prefix("priority:").map(str::to_owned);
+    match filter.split_whitespace().filter_map(named).find(|least| least.parse::<i32>().is_err()) {
+        None => Ok(()),
+        Some(least) => Err(Error::usage(
+            format!("`priority:{}` in --filter names no whole number", excerpt(&least, 40)),
+            "questions of at least priority 5: --filter priority:5",
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +65,16 @@ mod tests {
         }
         for filter in ["other", "docs other", "project:docs", "priority:4", "priority:x"] {
             assert!(!fits(question, filter), "{filter}");
+        }
+    }
+
+    #[test]
+    fn a_priority_that_is_no_number_is_refused_and_not_a_list_without_questions() {
+        for filter in ["priority:x", "docs priority:>5", "Priority:"] {
+            assert!(matches!(check(filter), Err(Error::Usage { .. })), "{filter}");
+        }
+        for filter in ["", "priority:5", "docs priority:-3", "prio:5"] {
+            assert!(check(filter).is_ok(), "{filter}");
         }
     }
 }

@@ -22,6 +22,7 @@ const WITH_PROJECT: usize = 80;
 ///
 /// A mailbox that does not exist yet has none.
 pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<()> {
+    filter::check(words)?;
     let Some(mailbox) = mailbox else {
         return program::print(if as_json { "[]\n" } else { "" });
     };

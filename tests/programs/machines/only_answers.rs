@@ -36,6 +36,19 @@ fn where_other_machines_are_configured_the_inbox_opens_without_anything_having_b
 }
 
 #[test]
+fn the_doctor_of_a_computer_from_which_one_only_answers_finds_nothing_wrong_until_something_is_asked_there() {
+    needs!("sshd", "ssh");
+    let (here, _build) = two();
+    let doctor = here.run("askbox", &["doctor"]);
+    assert_eq!(doctor.code(), 0, "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("No problems found") && doctor.stdout.contains("from here one only answers"), "{}", doctor.stdout);
+    here.ok("ask-post", &["-w", "own", "Which port?"]);
+    let doctor = here.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("no_runner"), "{}", doctor.stdout);
+    assert!(!doctor.stdout.contains("only answers"), "{}", doctor.stdout);
+}
+
+#[test]
 fn without_other_machines_and_in_the_run_of_an_agent_the_inbox_makes_no_mailbox() {
     needs!("sshd", "ssh", "tmux");
     let (here, _build) = two();

@@ -79,6 +79,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
     let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings: Vec::new(), more: 0, progress, moment };
+    let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let in_force = match &args.id {
         Some(id) => {
@@ -90,8 +91,8 @@ pub fn run(args: &Doctor) -> Result<u8> {
             Vec::new()
         }
         None => {
-            setup::look(&mut checkup, loaded.as_ref().err());
-            if is_missing {
+            setup::look(&mut checkup, loaded.as_ref().err(), only_answers);
+            if is_missing && !only_answers {
                 files::no_mailbox(&mut checkup, args.common.mailbox.is_some());
             }
             #[cfg(feature = "web")]
@@ -113,6 +114,10 @@ pub fn run(args: &Doctor) -> Result<u8> {
     if let Some(error) = distrusted {
         let what = "questions, answers, runs, checkpoints, workflows and waits were not checked, because the mailbox cannot be used";
         not_checked.push(format!("{what}: {error}"));
+    }
+    if only_answers && args.id.is_none() {
+        let why = "nothing was asked on this computer, claude is not installed, and the configuration names other machines";
+        not_checked.push(format!("runners and the mailbox, as from here one only answers: {why}"));
     }
     if loaded.is_err() && args.id.is_none() {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());

@@ -13,6 +13,7 @@ use crate::peers::remote_question::RemoteQuestion;
 use crate::peers::waiting::{self, Waiting};
 use crate::surface::args::ask_answer_args::Hosts;
 use crate::surface::args::common::Common;
+use crate::surface::ask_answer::filter;
 use crate::surface::ask_answer::listing::{self, Cells};
 use crate::surface::askbox::machines::{LIST_WAITS, age, connect, no_mailbox, silence, staleness, views};
 use crate::surface::program;
@@ -21,6 +22,7 @@ use crate::{text, time};
 
 /// Prints the list; returns the exit status.
 pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
+    filter::check(filter)?;
     let only = if let Some(Hosts::One(host)) = hosts { Some(host) } else { None };
     // The other machines are asked while this one's mailbox is read.
     let peers = match connect(only) {
