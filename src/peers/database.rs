@@ -24,6 +24,7 @@ use crate::mailbox::{Answer, Question};
 use crate::peers::ended::Ended;
 use crate::peers::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::undecided::Undecided;
 use crate::sync::connection::Database;
 use crate::sync::host::service::HEARTBEAT;
 use crate::sync::host::store::CHANNEL;
@@ -41,6 +42,8 @@ const AWAY: Duration = HEARTBEAT.saturating_mul(3);
 const AT_ONCE: usize = 100;
 /// The most open questions that are looked at.
 const MOST: i64 = 100_000;
+/// The most undecided offers that are looked at.
+const MOST_OFFERS: i64 = 1_000;
 /// The pause between two attempts to send an offer.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -248,6 +251,7 @@ fn rang(client: &mut Client) -> Result<bool, postgres::Error> {
 #[derive(Default)]
 struct Seen {
     hosts: HashMap<HostName, Host>,
+    undecided: Vec<Uuid>,
 }
 
 /// One host, as it was reported.
@@ -310,6 +314,15 @@ impl Seen {
                 .filter_map(question)
                 .for_each(|question| report(Change::Question(Box::new(question))));
         }
+        let offers = "SELECT offer_id::text, host::text, question_id::text, sent_by::text,
+                (extract(epoch FROM clock_timestamp() - sent_at) * 1000)::bigint
+            FROM askbox.offer WHERE outcome IS NULL ORDER BY seq LIMIT $1";
+        // Before the lists are complete: who waits for these sees it with them.
+        let undecided: Vec<_> = look.query(offers, &[&MOST_OFFERS])?.iter().filter_map(undecided).collect();
+        let ids: Vec<Uuid> = undecided.iter().map(|offer| offer.offer).collect();
+        if std::mem::replace(&mut self.undecided, ids) != self.undecided {
+            report(Change::Undecided(undecided));
+        }
         for host in &hosts {
             let (Some(known), now) = (self.hosts.get_mut(host), now.remove(host).unwrap_or_default()) else { continue };
             let gone: Vec<_> = known.questions.iter().filter(|(id, _)| !now.contains_key(id)).map(|(id, _)| id.to_string()).collect();
@@ -343,6 +356,13 @@ fn question(row: &Row) -> Option<RemoteQuestion> {
     let text = |n: usize| row.try_get::<_, String>(n).ok();
     let (host, question, workflow) = (text(0)?.parse().ok()?, text(1)?.parse().ok()?, text(2)?.parse().ok()?);
     Some(RemoteQuestion::read(host, workflow, question, text(3)?.as_bytes()))
+}
+
+fn undecided(row: &Row) -> Option<Undecided> {
+    let text = |n: usize| row.try_get::<_, String>(n).ok();
+    let age = Duration::from_millis(row.try_get::<_, i64>(4).ok()?.try_into().unwrap_or(0));
+    let (offer, host, question) = (text(0)?.parse().ok()?, text(1)?.parse().ok()?, text(2)?.parse().ok()?);
+    Some(Undecided { offer, host, question, by: text(3)?.into(), at: time::now() - age })
 }
 
 /// How a question ended, in its host's words.

@@ -10,6 +10,7 @@ use crate::address::HostName;
 use crate::id::{QuestionId, WorkflowId};
 use crate::peers::peer::Problem;
 use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::undecided::Undecided;
 use crate::text::excerpt;
 use crate::time::Time;
 use crate::untrusted::Untrusted;
@@ -60,6 +61,8 @@ pub struct HostView {
     pub is_waited_for: bool,
     /// The mailbox that is looked for there and that is missing, though somebody has named it.
     pub no_mailbox: Option<Untrusted>,
+    /// The answers that were sent to it from anywhere, as far as that is told, and that it has not decided about; the oldest first.
+    pub undecided: Arc<[Undecided]>,
 }
 
 impl HostView {
@@ -107,6 +110,7 @@ pub(super) struct Known {
     pub(super) as_of: Option<Time>,
     pub(super) version: Option<String>,
     pub(super) no_mailbox: Option<Untrusted>,
+    pub(super) undecided: Arc<[Undecided]>,
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
     bytes: usize,
     left_out: usize,
@@ -136,6 +140,7 @@ impl Known {
             as_of: None,
             version: None,
             no_mailbox: None,
+            undecided: Arc::default(),
             questions: BTreeMap::new(),
             bytes: 0,
             left_out: 0,
@@ -283,6 +288,7 @@ impl Known {
             left_out: self.left_out,
             is_waited_for: self.is_waited_for,
             no_mailbox: self.no_mailbox.clone(),
+            undecided: Arc::clone(&self.undecided),
         }
     }
 }

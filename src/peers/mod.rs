@@ -12,6 +12,7 @@
 //! | [`peer`] | the seam: what every way to other machines does, and what it reports |
 //! | [`remote_question`] | a question of another machine, checked |
 //! | [`known`] | what is known of one machine, within bounds |
+//! | [`undecided`] | answers that were sent to a machine, and that it has not decided about |
 //! | [`ended`] | how a question ended that waits no longer |
 //! | [`collection`] | all peers: the threads, and what they report together |
 //! | [`state`] | what all peers have reported together |
@@ -39,6 +40,7 @@ pub mod remote_question;
 pub mod ssh;
 pub mod state;
 mod threads;
+pub mod undecided;
 pub mod waiting;
 #[cfg(not(feature = "sync"))]
 mod without_database;
@@ -49,3 +51,4 @@ pub use known::{HostView, Reach};
 pub use offers::Progress;
 pub use peer::{Change, Offered, Peer, Problem, Stop};
 pub use remote_question::RemoteQuestion;
+pub use undecided::Undecided;

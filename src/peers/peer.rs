@@ -13,6 +13,7 @@ use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::offer::{Offer, Verdict};
 use crate::peers::ended::Ended;
 use crate::peers::remote_question::RemoteQuestion;
+use crate::peers::undecided::Undecided;
 use crate::time::Time;
 use crate::untrusted::Untrusted;
 
@@ -104,6 +105,8 @@ pub enum Change {
         /// The version of what stands between, in words.
         version: String,
     },
+    /// The answers about which the machines of the peer have not decided, the oldest first: these, and no others any more.
+    Undecided(Vec<Undecided>),
     /// The verdict about an offer that was [`Offered::Sent`].
     Decided(Verdict),
 }

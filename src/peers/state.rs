@@ -97,6 +97,11 @@ impl State {
                     known.away(problem, since);
                 }
             }
+            Change::Undecided(offers) => {
+                for (host, known) in self.hosts.iter_mut().filter(|(_, known)| known.peer == n) {
+                    known.undecided = offers.iter().filter(|offer| offer.host == *host).cloned().collect();
+                }
+            }
             Change::Decided(verdict) => self.offers.set(verdict.offer_id, Progress::Decided(verdict)),
             Change::Complete { hosts, version } => {
                 if let Some(way) = self.ways.get_mut(&n) {

@@ -3,13 +3,13 @@
 use super::{enter, open};
 use crate::postgres::cluster::Database;
 use crate::postgres::host::asked;
-use crate::support::{Terminal, World, needs};
+use crate::support::{Terminal, World, needs, until};
 
 #[test]
 fn an_answer_through_a_database_is_sent_and_becomes_accepted_when_its_machine_has_decided() {
     needs!("postgres", "tmux");
     let (database, host, _) = asked();
-    let here = looking_into(&database);
+    let here = looking_into(&database, "ann");
     let terminal = Terminal::new(&here);
     let screen = open(&terminal, "laptop:docs");
     assert!(screen.contains("Merge?"), "{screen}");
@@ -37,10 +37,43 @@ fn an_answer_through_a_database_is_sent_and_becomes_accepted_when_its_machine_ha
     terminal.see("laptop:more: answered: a; accepted by laptop");
 }
 
-/// Where ann sits.
-fn looking_into(database: &Database) -> World {
+#[test]
+fn an_answer_that_its_machine_has_not_decided_about_is_shown_to_all_others_before_they_answer() {
+    needs!("postgres", "tmux");
+    let (database, host, _) = asked();
+    let (ann, bob) = (looking_into(&database, "ann"), looking_into(&database, "bob"));
+    let page = bob.serve_page();
+    let browser = page.signed_in(&bob, "bob's phone");
+    let terminal = Terminal::new(&bob);
+    let screen = open(&terminal, "laptop:docs");
+    assert!(!screen.contains("sent by"), "{screen}");
+    ann.sh("ask-answer laptop:docs b > told 2>&1 &");
+    terminal.see("(sent by ann) ");
+    enter(&terminal);
+    let screen = terminal.see("ann sent an answer");
+    assert!(screen.replace('\n', " ").contains("laptop has not decided yet"), "{screen}");
+    until("the page shows it", || browser.see("/").text().contains("sent by ann"));
+    let question = browser.see(&format!("/q/laptop:docs/{}", host.world.round("docs")));
+    assert!(question.text().contains("ann sent an answer"), "{}", question.text());
+    assert!(bob.ok("ask-answer", &["list"]).contains("(sent by ann) "));
+    assert!(bob.ok("ask-answer", &["show", "laptop:docs"]).contains("ann sent an answer"));
+    bob.sh("ask-answer laptop:docs a > told 2>&1 &");
+    let told = |world: &World, words: &str| std::fs::read_to_string(world.path("told")).is_ok_and(|told| told.contains(words));
+    until("who answers all the same is told", || told(&bob, "warning: ann sent an answer"));
+    until("both answers are sent", || {
+        database.value("SELECT count(*)::text FROM askbox.offer WHERE outcome IS NULL").as_deref() == Some("2")
+    });
+    host.sync();
+    assert_eq!(host.world.document("answered/docs.json")["answer"]["value"], "b", "the first one counts");
+    until("the first is told that hers counts", || told(&ann, "accepted by laptop"));
+    until("the second is told who was first", || told(&bob, "by ann"));
+    terminal.see("This question is over");
+}
+
+/// Where somebody sits.
+fn looking_into(database: &Database, person: &str) -> World {
     let here = World::new();
     here.make_mailbox();
-    here.configure(&format!("[peers.team]\npostgres = \"{}\"\n", database.address("ann")));
+    here.configure(&format!("[peers.team]\npostgres = \"{}\"\n", database.address(person)));
     here
 }

@@ -21,8 +21,7 @@ use crate::peers::{Ended, Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
-use crate::surface::askbox::machines::told;
-use crate::surface::askbox::machines::{OpenInbox, age, connect, takes_offers, unreachable, views};
+use crate::surface::askbox::machines::{OpenInbox, age, connect, takes_offers, told, undecided, unreachable, views};
 use crate::surface::program;
 use crate::text;
 use crate::untrusted::Untrusted;
@@ -42,7 +41,7 @@ pub(super) fn run(args: &AskAnswer, open: OpenInbox) -> Result<u8> {
     let reply = &args.reply;
     match &args.command {
         Some(Command::Show { id, format }) => match found(id, false)? {
-            Found::Waits(_, question) => show(args, &question, *format),
+            Found::Waits(peers, question) => show(args, &peers, &question, *format),
             // Options are for a question that waits.
             ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
             Found::Ended(ended) => show_ended(args, id, &ended, *format),
@@ -199,7 +198,7 @@ pub(crate) fn as_round(question: &RemoteQuestion) -> Result<Round> {
 }
 
 /// `ask-answer show HOST:ID`
-fn show(args: &AskAnswer, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
+fn show(args: &AskAnswer, peers: &Peers, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
     let round = as_round(question)?;
     let typed = &round.document.typed;
     if format == Some(Format::AskUserQuestion) {
@@ -209,7 +208,9 @@ fn show(args: &AskAnswer, question: &RemoteQuestion, format: Option<Format>) -> 
         let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| Error::failed(e.to_string(), "report this"))?;
         program::print_json(&json!({"state": "pending", "host": question.host, "question_id": round.id.question, "document": document}))?;
     } else {
-        let text = format!("on {}\n{}", question.host, question_text::round(None, &round));
+        let view = peers.view().into_iter().find(|view| view.host == question.host);
+        let sent = view.and_then(|view| undecided::said(&view, round.id.question)).map_or(String::new(), |said| format!("{said}\n"));
+        let text = format!("on {}\n{sent}{}", question.host, question_text::round(None, &round));
         program::print(&question_text::fitted(&text))?;
     }
     Ok(0)
@@ -273,6 +274,9 @@ fn send(
     takes_offers(&view).map_err(|e| Error::failed(format!("nothing was sent: {e}"), e.hint()))?;
     let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };
     let answer = check_answer::check(&asked.document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
+    if let Some(said) = undecided::said(&view, asked.question) {
+        program::warn(&said);
+    }
     let offer = asked.offer(person, answer.clone(), args.reply.text)?;
     let id = offer.offer_id;
     peers.offer(host, offer)?;

@@ -15,7 +15,7 @@ use crate::surface::args::ask_answer_args::Hosts;
 use crate::surface::args::common::Common;
 use crate::surface::ask_answer::filter;
 use crate::surface::ask_answer::listing::{self, Cells};
-use crate::surface::askbox::machines::{LIST_WAITS, age, connect, no_mailbox, silence, staleness, views};
+use crate::surface::askbox::machines::{LIST_WAITS, age, connect, no_mailbox, silence, staleness, undecided, views};
 use crate::surface::program;
 use crate::surface::terminal::fitted;
 use crate::{text, time};
@@ -79,7 +79,9 @@ fn question_priority(question: &RemoteQuestion) -> i32 {
 
 fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {
     let id = question.address().to_string();
-    let seen = if view.is_stale() { format!("(as of {}) ", age(view)) } else { String::new() };
+    let sent = question.round().and_then(|round| undecided::first_sender(view, round.question));
+    let sent = sent.map_or(String::new(), |by| format!("(sent by {by}) "));
+    let seen = if view.is_stale() { format!("{sent}(as of {}) ", age(view)) } else { sent };
     match &question.asked {
         Ok(asked) => {
             let [_, age, project, by, headline] = listing::cells_of(&id, &asked.document.typed);

@@ -5,6 +5,7 @@
 //! - `take_offer`: `ask-answer --offer`, by which another machine answers
 //! - `listing`: `ask-answer list` with the questions of all machines
 //! - `answer`: shows and answers a question of another machine
+//! - `undecided`: that somebody has sent an answer already, about which its machine has not decided
 //! - `told`: how an answer that was offered to another machine stands, in words
 
 pub(in crate::surface::askbox) mod answer;
@@ -12,6 +13,7 @@ mod feed;
 mod listing;
 mod take_offer;
 pub(in crate::surface::askbox) mod told;
+pub(in crate::surface::askbox) mod undecided;
 
 use std::time::Duration;
 

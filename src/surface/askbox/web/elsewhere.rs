@@ -19,7 +19,7 @@ use crate::mailbox::documents::fields::through::Through;
 use crate::peers::collection::no_peer;
 use crate::peers::known::HostView;
 use crate::peers::{Peers, Progress, RemoteQuestion};
-use crate::surface::askbox::machines::{self, answer};
+use crate::surface::askbox::machines::{self, answer, undecided};
 use crate::surface::askbox::web::changes::Changes;
 use crate::surface::askbox::web::index::{self, Row};
 use crate::surface::askbox::web::send::CHANNEL;
@@ -107,7 +107,7 @@ impl Elsewhere {
         let views = self.peers.view();
         let all = views.iter().flat_map(|view| {
             let there = Arc::new(index::Elsewhere { host: view.host.clone(), is_away: view.is_stale(), as_of: view.as_of });
-            view.questions.iter().map(move |question| Arc::new(row(&there, question)))
+            view.questions.iter().map(move |question| Arc::new(row(&there, view, question)))
         });
         let all = Arc::new(all.collect());
         *rows = Some((now, Arc::clone(&all)));
@@ -193,13 +193,14 @@ impl Elsewhere {
     }
 }
 
-fn row(there: &Arc<index::Elsewhere>, question: &RemoteQuestion) -> Row {
+fn row(there: &Arc<index::Elsewhere>, view: &HostView, question: &RemoteQuestion) -> Row {
     let id = question.address().to_string();
     let row = match &question.asked {
         Ok(asked) => Row::of(id, &asked.document.typed, Some(asked.question)),
         Err(why) => Row::unreadable(id, format!("unreadable: {}", why.excerpt(200))),
     };
-    Row { elsewhere: Some(Arc::clone(there)), ..row }
+    let sent_by = row.question.and_then(|round| undecided::first_sender(view, round));
+    Row { elsewhere: Some(Arc::clone(there)), sent_by, ..row }
 }
 
 /// Changes when there is something to show.
@@ -207,6 +208,7 @@ fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for view in peers.view() {
         (view.host.as_str(), format!("{:?} {:?}", view.reach, view.no_mailbox), view.left_out).hash(&mut hasher);
+        view.undecided.iter().for_each(|sent| sent.offer.hash(&mut hasher));
         for question in &view.questions {
             question.workflow.as_str().hash(&mut hasher);
             question.asked.as_ref().ok().map(|asked| (asked.question.to_string(), asked.hash)).hash(&mut hasher);

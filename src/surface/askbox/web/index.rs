@@ -25,6 +25,8 @@ pub struct Row {
     pub rank: Rank,
     /// What is known of its machine, if it is another one.
     pub elsewhere: Option<Arc<Elsewhere>>,
+    /// Who has sent an answer to its machine, which has not decided about it.
+    pub sent_by: Option<String>,
     /// The round; `None` for a file that cannot be read.
     pub question: Option<QuestionId>,
     /// The question in one line.
@@ -88,6 +90,7 @@ impl Row {
             id,
             rank: Rank::of(None),
             elsewhere: None,
+            sent_by: None,
             question: None,
             title,
             asked_by: String::new(),

@@ -16,6 +16,7 @@ use crate::surface::askbox::inbox::draw::pieces::{
 use crate::surface::askbox::inbox::list::rows::Row;
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::askbox::machines::told::Stands;
+use crate::surface::askbox::machines::undecided;
 use crate::surface::terminal::columns::{padded, width};
 use crate::text::one_line;
 
@@ -147,6 +148,10 @@ impl Cells {
         let sent = given.filter(|told| told.stands.is_open()).map(|told| match told.stands {
             Stands::Unconfirmed => "(sent, not confirmed) ".to_owned(),
             _ => "(sent) ".to_owned(),
+        });
+        let sent = sent.or_else(|| {
+            let machine = row.address.host.as_ref().and_then(|host| app.elsewhere.machine(host))?;
+            Some(format!("(sent by {}) ", undecided::first_sender(machine, row.question?)?))
         });
         let is_dim = old.is_some() || sent.is_some();
         let said = [sent, old].into_iter().flatten().map(|words| (words, urgent()));

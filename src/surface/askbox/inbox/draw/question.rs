@@ -16,7 +16,7 @@ use crate::surface::askbox::inbox::draw::pieces::{accent, bad, bold, cut, dim, d
 use crate::surface::askbox::inbox::question::opened::Opened;
 use crate::surface::askbox::inbox::sender::shown::Shown;
 use crate::surface::askbox::inbox::sent::given::Given;
-use crate::surface::askbox::machines;
+use crate::surface::askbox::machines::{self, undecided};
 use crate::text::{excerpt, one_line};
 
 /// The height from which on there is room for an empty line.
@@ -138,9 +138,14 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
         };
         lines.extend(styled(&words, columns, style));
     }
-    let away = shown.host.as_ref().and_then(|host| app.elsewhere.machine(host)).and_then(machines::while_away);
-    lines.extend(away.into_iter().flat_map(|why| styled(&one_line(&why), columns, urgent())));
+    let machine = shown.host.as_ref().and_then(|host| app.elsewhere.machine(host));
     let given = app.offered_for(&shown.at()).filter(|given| given.is_open()).and_then(Given::news);
+    let before = machine.and_then(|machine| match given {
+        // What was sent from here is told below.
+        Some(_) => machines::while_away(machine),
+        None => undecided::beforehand(machine, shown.round.id.question),
+    });
+    lines.extend(before.into_iter().flat_map(|why| styled(&one_line(&why), columns, urgent())));
     lines.extend(given.into_iter().flat_map(|news| styled(&one_line(&news), columns, urgent())));
     lines
 }

@@ -45,8 +45,8 @@ impl Elsewhere {
     /// Whether there is nothing else to see: a machine that says again that it is there changes nothing.
     pub(super) fn looks_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&HostView, &HostView)| {
-            (&a.host, &a.reach, a.left_out, a.is_waited_for, &a.no_mailbox)
-                == (&b.host, &b.reach, b.left_out, b.is_waited_for, &b.no_mailbox)
+            (&a.host, &a.reach, a.left_out, a.is_waited_for, &a.no_mailbox, &a.undecided)
+                == (&b.host, &b.reach, b.left_out, b.is_waited_for, &b.no_mailbox, &b.undecided)
                 && a.questions.len() == b.questions.len()
                 && a.questions.iter().zip(&b.questions).all(|(a, b)| Arc::ptr_eq(a, b))
         };

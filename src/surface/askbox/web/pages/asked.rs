@@ -23,8 +23,8 @@ pub struct Asked {
     pub workflow: String,
     /// The machine, if it is another one.
     pub host: Option<String>,
-    /// That this machine is not reached, and what that means.
-    pub away: Option<String>,
+    /// What is to be known before an answer is sent to another machine.
+    pub before: Option<String>,
     pub question_id: String,
     /// The hash of all of this that a person goes by.
     pub shown: Uuid,
@@ -129,7 +129,7 @@ impl Asked {
         Ok(Self {
             workflow: question.workflow_id.to_string(),
             host: None,
-            away: None,
+            before: None,
             question_id: round.id.question.to_string(),
             shown: as_shown::hash(question)?,
             title: show(&title),

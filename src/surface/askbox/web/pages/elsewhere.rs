@@ -11,7 +11,7 @@ use crate::mailbox::AnswerValue;
 use crate::peers::known::HostView;
 use crate::peers::{Progress, RemoteQuestion};
 use crate::surface::askbox::machines::told::{Stands, Told};
-use crate::surface::askbox::machines::{self, answer};
+use crate::surface::askbox::machines::{self, answer, undecided};
 use crate::surface::askbox::web::elsewhere::Offered;
 use crate::surface::askbox::web::form::{self, Done, Filled};
 use crate::surface::askbox::web::gate::Posted;
@@ -131,8 +131,8 @@ fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Ar
 fn page(visit: &Visit, question: &RemoteQuestion, filled: &Filled, problem: Option<String>) -> Result<Response> {
     let asked = Asked::of(None, &answer::as_round(question)?, filled)?;
     let view = visit.site.elsewhere.machine(&question.host)?;
-    let away = machines::while_away(&view);
-    ask::form(visit, Asked { workflow: question.address().to_string(), host: Some(question.host.to_string()), away, ..asked }, problem)
+    let before = question.round().and_then(|round| undecided::beforehand(&view, round.question));
+    ask::form(visit, Asked { workflow: question.address().to_string(), host: Some(question.host.to_string()), before, ..asked }, problem)
 }
 
 /// `POST /q/HOST:WORKFLOW/QUESTION`
