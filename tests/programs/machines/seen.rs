@@ -102,6 +102,19 @@ fn who_answers_a_question_that_somebody_has_answered_there_is_told_who_it_was() 
 }
 
 #[test]
+fn a_question_of_a_machine_that_is_not_reached_is_shown_with_the_age_of_what_is_known() {
+    needs!("sshd", "ssh");
+    let (here, build) = two();
+    let json = |here: &World| -> Value { serde_json::from_str(&here.ok("ask-answer", &["show", "build:docs-42", "--json"])).unwrap() };
+    assert_eq!((&json(&here)["reachable"], here.ok("ask-answer", &["show", "build:docs-42"]).contains("as of")), (&true.into(), false));
+    build.cut();
+    build.world.ok("ask-answer", &["docs-42", "drop"]);
+    let shown = here.ok("ask-answer", &["show", "build:docs-42"]);
+    assert!(shown.starts_with("on build\nbuild is not reached: ") && shown.contains("its questions as of "), "{shown}");
+    assert!(json(&here)["reachable"] == false && json(&here)["as_of"].is_string());
+}
+
+#[test]
 fn a_part_of_an_id_stands_for_a_question_of_another_machine_too_at_a_terminal_only() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();

@@ -21,10 +21,10 @@ use crate::peers::{Ended, Peers, Progress};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
-use crate::surface::askbox::machines::{OpenInbox, age, connect, takes_offers, told, undecided, unreachable, views};
+use crate::surface::askbox::machines::{OpenInbox, age, connect, staleness, takes_offers, told, undecided, unreachable, views};
 use crate::surface::program;
-use crate::text;
 use crate::untrusted::Untrusted;
+use crate::{text, time};
 
 /// How long the machine that a person names is waited for.
 const NAMED_WAITS: Duration = Duration::from_secs(15);
@@ -201,16 +201,20 @@ pub(crate) fn as_round(question: &RemoteQuestion) -> Result<Round> {
 fn show(args: &AskAnswer, peers: &Peers, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
     let round = as_round(question)?;
     let typed = &round.document.typed;
+    let view = peers.view().into_iter().find(|view| view.host == question.host).ok_or_else(|| no_peer(&question.host))?;
     if format == Some(Format::AskUserQuestion) {
         program::print_json(&ask_user::to_input(typed))?;
     } else if args.common.json || format == Some(Format::Json) {
         let bytes = round.document.to_bytes();
         let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| Error::failed(e.to_string(), "report this"))?;
-        program::print_json(&json!({"state": "pending", "host": question.host, "question_id": round.id.question, "document": document}))?;
+        program::print_json(&json!({
+            "state": "pending", "host": question.host, "question_id": round.id.question, "document": document,
+            "reachable": !view.is_stale(), "as_of": view.as_of.map(time::rfc3339),
+        }))?;
     } else {
-        let view = peers.view().into_iter().find(|view| view.host == question.host);
-        let sent = view.and_then(|view| undecided::said(&view, round.id.question)).map_or(String::new(), |said| format!("{said}\n"));
-        let text = format!("on {}\n{sent}{}", question.host, question_text::round(None, &round));
+        let notes = [staleness(&view), undecided::said(&view, round.id.question)].into_iter().flatten();
+        let notes: String = notes.map(|note| format!("{note}\n")).collect();
+        let text = format!("on {}\n{notes}{}", question.host, question_text::round(None, &round));
         program::print(&question_text::fitted(&text))?;
     }
     Ok(0)
