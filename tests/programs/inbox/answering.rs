@@ -177,6 +177,8 @@ fn a_question_is_left_open_declined_or_asked_back_and_a_note_goes_with_the_answe
     terminal.press(&["C-d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["not mine to say", "Enter"]);
+    terminal.see("your answer (\"half a thought\") would not be sent");
+    terminal.press(&["Enter"]);
     terminal.see("declined: declined");
     let sent = answer(&world, "declined");
     assert_eq!((&sent["outcome"], &sent["note"]), (&json!("declined"), &json!("not mine to say")));
@@ -281,6 +283,8 @@ fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anythin
     // The words themselves count, and a letter may be taken back.
     terminal.press(&["nope", "BSpace", "BSpace"]);
     terminal.see("> 2 no");
+    terminal.press(&["Enter"]);
+    terminal.see("why you decline (\"on't know yet\") would not be sent");
     terminal.press(&["Enter"]);
     terminal.see("ship: answered: no");
     terminal.press(&["q"]);

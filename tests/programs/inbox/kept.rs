@@ -208,6 +208,8 @@ fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_bac
     terminal.press(&["C-b"]);
     terminal.see("│my long question");
     terminal.press(&["Enter"]);
+    terminal.see("a note that you typed (\"my long note\"), why you decline (\"my long reason\") would not be sent");
+    terminal.press(&["Enter"]);
     terminal.see("essay: asked back");
     assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
     terminal.press(&["u"]);
@@ -233,4 +235,76 @@ fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_bac
     terminal.see("nothing was declined");
     terminal.press(&["d"]);
     terminal.see("│none of these");
+}
+
+#[test]
+fn a_text_of_a_window_that_was_left_is_not_dropped_with_an_answer_without_a_word() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in note back why words; do ask-post Merge? -w $w -o merge=Yes -o keep=No; done");
+    let terminal = Terminal::new(&world);
+    // The key of the window, and how its text is named.
+    for (id, key, text, named) in [
+        ("note", "n", "Important words", "a note that you typed (\"Important words\")"),
+        ("back", "b", "Which section?", "your question to the agent (\"Which section?\")"),
+        ("why", "d", "Never this", "why you decline (\"Never this\")"),
+    ] {
+        open_question(&terminal, id);
+        terminal.press(&[key]);
+        terminal.see("esc back");
+        terminal.press(&[text]);
+        terminal.see(text);
+        terminal.press(&["Escape"]);
+        terminal.see("esc later");
+        terminal.press(&["1", "Enter"]);
+        let screen = terminal.see("would not be sent; enter again sends");
+        assert!(screen.contains(named), "{screen}");
+        assert_eq!(world.state(id), "pending");
+        // Any other key asks once more.
+        terminal.press(&["Down"]);
+        terminal.see_no_more("would not be sent");
+        terminal.press(&["Enter"]);
+        terminal.see("would not be sent");
+        terminal.press(&["Enter"]);
+        terminal.see(&format!("{id}: answered: keep"));
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+        assert!(answer(&world, id).get("note").is_none());
+    }
+    // Own words and a note, and then a refusal.
+    open_question(&terminal, "words");
+    terminal.press(&["my own words", "C-d"]);
+    terminal.see("Decline. Why?");
+    terminal.press(&["Because", "Enter"]);
+    let screen = terminal.see("would not be sent; enter again declines");
+    assert!(screen.contains("your own words (\"my own words\")") && screen.contains("Because"), "{screen}");
+    terminal.press(&["Enter"]);
+    terminal.see("words: declined");
+    assert_eq!(answer(&world, "words")["note"], "Because");
+}
+
+#[test]
+fn words_beside_an_option_become_the_note_and_a_word_that_begins_with_the_notes_letter_is_asked_about() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in one two; do ask-post Merge? -w $w -o merge=Yes -o later=No; done");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "one");
+    terminal.press(&["xyz quite own", "Up", "Enter"]);
+    terminal.see("your own words would not be sent; enter again sends `later`, n makes them a note");
+    terminal.press(&["n"]);
+    let screen = terminal.see("A note beside your answer");
+    assert!(screen.contains("xyz quite own"), "{screen}");
+    terminal.press(&["Enter"]);
+    terminal.see("enter send");
+    terminal.press(&["Enter"]);
+    terminal.see("one: answered: later");
+    assert_eq!(answer(&world, "one")["note"], "xyz quite own");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    open_question(&terminal, "two");
+    terminal.press(&["none of these", "Enter"]);
+    terminal.see("did you mean \"none of these\" as your answer?");
+    terminal.press(&["Tab", "Enter"]);
+    terminal.see("two: answered in your own words: none of these");
 }

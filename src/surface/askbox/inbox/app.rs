@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use uuid::Uuid;
+
 use crate::address::Address;
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -96,6 +98,8 @@ pub struct App<'a> {
     /// Whether the first decision ends the inbox without being sent.
     pub asks_only: bool,
     pub decided: Option<Decision>,
+    /// The texts of which the last key said that the decision leaves them out.
+    pub(super) told_left_out: Vec<Uuid>,
     /// Whether a watcher runs, once that is known.
     pub has_watcher: Option<bool>,
     /// Whether the key that takes an answer back would do so.
@@ -136,6 +140,7 @@ impl<'a> App<'a> {
             said: String::new(),
             asks_only: false,
             decided: None,
+            told_left_out: Vec::new(),
             has_watcher: None,
             can_undo: false,
             picture_is_old: false,

@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::address::Address;
 use crate::error::Error;
 use crate::surface::askbox::inbox::app::{App, Confirm, Place, Wish};
+use crate::surface::askbox::inbox::leaving_out::Act;
 use crate::surface::askbox::inbox::line::{self, Asking, Purpose};
 use crate::surface::askbox::inbox::sender;
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
@@ -48,6 +49,14 @@ impl App<'_> {
                     self.said = self.ask_for_sure(purpose, &word);
                     return Wish::Nothing;
                 }
+                let act = match purpose {
+                    Purpose::Decline => Some(Act::Decline),
+                    Purpose::AskBack => Some(Act::AskBack),
+                    Purpose::Filter | Purpose::Note | Purpose::DeclineMarked(_) => None,
+                };
+                if act.is_some_and(|act| self.tells_what_is_left_out(act)) {
+                    return Wish::Nothing;
+                }
                 self.asked = None;
                 self.said.clear();
                 return self.take(purpose, text);
@@ -82,7 +91,11 @@ impl App<'_> {
     /// Asks whether the letter that opened the window was meant as one.
     fn ask_for_sure(&self, purpose: Purpose, word: &str) -> String {
         let takes_words = matches!(&self.place, Place::Question(opened) if opened.takes_words());
-        let enter = if purpose == Purpose::Decline { "declines" } else { "asks the agent back" };
+        let enter = match purpose {
+            Purpose::Decline => "declines",
+            Purpose::Note => "keeps the note",
+            _ => "asks the agent back",
+        };
         let word = text::excerpt(word, 60);
         if takes_words {
             format!("did you mean \"{word}\" as your answer? tab takes it as your own words; enter again {enter}")

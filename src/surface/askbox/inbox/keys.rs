@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
+use crate::surface::askbox::inbox::leaving_out;
 use crate::surface::askbox::inbox::line::{Asking, Purpose};
 use crate::surface::askbox::inbox::question::kept::Kept;
 use crate::surface::askbox::inbox::question::opened::Act;
@@ -17,6 +18,9 @@ impl App<'_> {
     pub fn key(&mut self, key: KeyEvent) -> Wish {
         self.waiting.settle();
         self.want_nothing();
+        if key.code != KeyCode::Enter {
+            self.told_left_out.clear();
+        }
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }
@@ -146,6 +150,7 @@ impl App<'_> {
             Act::Nothing => {}
             Act::Back if self.asks_only => return Wish::Leave(0),
             Act::Back => self.close(),
+            Act::Send(_) if self.tells_what_is_left_out(leaving_out::Act::Send) => {}
             Act::Send(value) => return self.decide(Decision::Answer(value, self.note())),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
             Act::Say(words) => self.said = words.into_owned(),

@@ -16,6 +16,9 @@ pub struct Asking {
     pub is_sure: bool,
 }
 
+/// Words with which answers begin, and the letter of the note.
+const ANSWERS_WITH_N: [&str; 9] = ["no", "none", "not", "nothing", "neither", "never", "now", "new", "next"];
+
 impl Asking {
     /// With the cursor behind `before`.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
@@ -26,13 +29,19 @@ impl Asking {
         text(&self.area)
     }
 
-    /// The word that was perhaps begun with the letter that opened the window: `both` for `b` and `oth`. What enter does here cannot wait for
-    /// the person to notice.
+    /// The word that was perhaps begun with the letter that opened the window: `both` for `b` and `oth`, `none` for `n` and `one`. What decides
+    /// cannot wait for the person to notice; a note can, so that only words with which many answers begin are asked about.
     pub fn begun(&self) -> Option<String> {
         let text = self.text();
         let goes_on = text.starts_with(|c: char| c.is_lowercase() || c == '\'');
-        let decides = matches!(self.purpose, Purpose::AskBack | Purpose::Decline);
-        self.letter.filter(|_| goes_on && decides).map(|letter| format!("{letter}{text}"))
+        let said = self.letter.filter(|_| goes_on).map(|letter| format!("{letter}{text}"))?;
+        let word = said.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+        let is_likely = match self.purpose {
+            Purpose::AskBack | Purpose::Decline => true,
+            Purpose::Note => ANSWERS_WITH_N.contains(&word.as_str()),
+            Purpose::Filter | Purpose::DeclineMarked(_) => false,
+        };
+        is_likely.then_some(said)
     }
 }
 

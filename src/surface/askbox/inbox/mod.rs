@@ -11,6 +11,7 @@
 //! - `list`: the questions that wait
 //! - `question`: the one that is open, and the answer before it is sent
 //! - `decide`: what a person decides: sending, declining several, taking back
+//! - `leaving_out`: what a decision does not send is told first
 //! - `sender`: where questions wait and answers go: this machine's mailbox, or another machine
 //! - `sent`: what was answered, and what became of it
 //! - `keeping`: drafts go to the disk while they are made
@@ -25,6 +26,7 @@ mod draw;
 mod keeping;
 mod keys;
 mod leave;
+mod leaving_out;
 mod line;
 mod list;
 mod offers;

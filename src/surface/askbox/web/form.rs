@@ -17,8 +17,8 @@ use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
-use crate::surface::askbox::web::left_out::{self, LeftOut, Texts};
 use crate::surface::person::decision::Decision;
+use crate::surface::person::left_out::{self, LeftOut, Texts};
 
 /// All words in a form whose question is not known any more.
 pub fn words(posted: &Posted) -> String {
@@ -100,7 +100,7 @@ impl Filled {
 
     fn texts(&self) -> Texts<'_> {
         let words = self.parts.iter().map(|part| part.words.as_str()).collect();
-        Texts { words, note: &self.note, why: &self.why, back: &self.back }
+        Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back }
     }
 
     /// What the person decided, by the button that was pressed.

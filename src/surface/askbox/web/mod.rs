@@ -17,7 +17,6 @@
 //! | `changes` | what changed in the mailbox, told to the pages that are open |
 //! | `onlooker` | a page that is visible is a person who sees new questions |
 //! | `form` | what a person filled in, as an answer |
-//! | `left_out` | texts that the pressed button does not send |
 //! | `taken_back` | answers that this page gave and took back, as forms that are filled in again |
 //! | `send` | sends what a person decided about the question that was shown |
 //! | `fuzzed` | forms and cookies for `fuzz/`, with the feature `fuzzing` |
@@ -34,7 +33,6 @@ mod form;
 pub mod fuzzed;
 pub(super) mod gate;
 mod index;
-mod left_out;
 mod listen;
 mod onlooker;
 mod pages;

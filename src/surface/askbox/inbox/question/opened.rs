@@ -81,7 +81,11 @@ impl Opened {
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        self.knows_what_is_left_out &= key.code == KeyCode::Enter;
+        let knew = std::mem::take(&mut self.knows_what_is_left_out);
+        self.knows_what_is_left_out = knew && key.code == KeyCode::Enter;
+        if knew && key.code == KeyCode::Char('n') {
+            return self.make_words_a_note();
+        }
         if std::mem::take(&mut self.is_unnoticed) && key.code == KeyCode::Enter {
             return Act::Say(Cow::Borrowed("this is your draft from before; enter again goes on with it"));
         }
@@ -99,6 +103,16 @@ impl Opened {
             _ => return self.key_of_part(key, control),
         }
         Act::Nothing
+    }
+
+    /// The words that an option would leave out become the note, which is open to be changed.
+    fn make_words_a_note(&mut self) -> Act {
+        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
+        let words = part.typed();
+        part.words = line::area("");
+        let note = [self.draft.note.as_str(), &words].into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n");
+        self.draft.typed.set(Purpose::Note, note);
+        Act::Ask(Purpose::Note, None)
     }
 
     fn key_of_review(&mut self, key: KeyEvent) -> Act {
@@ -155,7 +169,7 @@ impl Opened {
         match part.value() {
             Ok(value) if part.leaves_words_out() && !self.knows_what_is_left_out => {
                 self.knows_what_is_left_out = true;
-                Act::Say(format!("your own words would not be sent; enter again sends `{}`, n makes a note", value.to_text()).into())
+                Act::Say(format!("your own words would not be sent; enter again sends `{}`, n makes them a note", value.to_text()).into())
             }
             Ok(value) => self.take(value),
             Err(Unclear::Because(why)) => Act::Say(why.into()),
@@ -243,7 +257,8 @@ const ONLY_OPTIONS: Act = Act::Say(Cow::Borrowed("only the options count here: c
 /// The commands that one letter gives while an option is chosen.
 fn command(c: char) -> Option<Act> {
     Some(match c {
-        'n' | 'N' => Act::Ask(Purpose::Note, None),
+        'n' => Act::Ask(Purpose::Note, Some(c)),
+        'N' => Act::Ask(Purpose::Note, None),
         'b' => Act::Ask(Purpose::AskBack, Some(c)),
         'd' => Act::Ask(Purpose::Decline, Some(c)),
         _ => return None,

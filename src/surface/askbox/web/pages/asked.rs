@@ -10,9 +10,9 @@ use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::ask_answer::question_text::{self, Earlier};
 use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
-use crate::surface::askbox::web::left_out::LeftOut;
 use crate::surface::askbox::web::pages::markdown;
 use crate::surface::person::as_shown;
+use crate::surface::person::left_out::LeftOut;
 use crate::text;
 use crate::time;
 

@@ -1,5 +1,5 @@
-//! Texts that were filled in and that the pressed button does not send. None is dropped without a word: the form comes back once and says
-//! which they are, and the same button then goes on without these very texts. The hidden field `left` of that form names them.
+//! Texts that were typed and that a decision does not send. None is dropped without a word: the person is told once which they are, and the
+//! same key or button then goes on without these very texts. On the page, the form's hidden field `left` names them.
 
 use uuid::Uuid;
 
@@ -7,28 +7,33 @@ use crate::mailbox::Question;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::text;
 
-/// A text that the pressed button does not send.
+/// A text that the decision does not send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Where it stands, in words.
     pub place: String,
     /// How it begins.
     pub text: String,
-    /// Names this text, in this place, with this button.
+    /// Names this text, in this place, with this decision.
     pub hash: Uuid,
 }
 
-/// All texts of a form.
+/// All texts beside a question.
 #[derive(Debug)]
 pub struct Texts<'a> {
     /// The person's own words, for each part of the question.
     pub words: Vec<&'a str>,
+    /// The note beside the answer.
     pub note: &'a str,
+    /// A note whose window was left: it stands beside no answer.
+    pub left_note: &'a str,
+    /// The reason to decline.
     pub why: &'a str,
+    /// The question to the agent.
     pub back: &'a str,
 }
 
-/// The texts that this button leaves out.
+/// The texts that an act leaves out: `send`, `decline` or `back`.
 pub fn of(filled: &Texts<'_>, question: &Question, act: &str) -> Vec<LeftOut> {
     let sends = act == "send";
     let mut all = Vec::new();
@@ -49,6 +54,7 @@ pub fn of(filled: &Texts<'_>, question: &Question, act: &str) -> Vec<LeftOut> {
             add("note", "the note".into(), filled.note);
         }
     }
+    add("left-note", "a note that you typed".into(), filled.left_note);
     if act != "back" {
         add("back", "your question to the agent".into(), filled.back);
     }
