@@ -269,7 +269,15 @@ fn a_long_answer_is_written_in_the_users_editor() {
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "# Because\nsecond-line");
     world.sh("ask-post Again? -w v");
     assert_eq!(world.shell("EDITOR=true ask-answer edit v").code(), 1, "an empty answer is none");
-    assert_eq!(world.shell("EDITOR=false ask-answer edit v").code(), 1);
+    let ran = world.shell("EDITOR=false ask-answer edit v");
+    assert!(ran.code() == 1 && !ran.stderr.contains("kept"), "{ran:?}");
+    // Of an editor that fails, and of words below the line, the text is kept.
+    for editor in ["EDITOR='echo a long essay >> \"$1\"; false #'", "EDITOR='echo a long essay >>'"] {
+        let ran = world.shell(&format!("{editor} ask-answer edit v"));
+        let path = ran.stderr.lines().find_map(|line| line.strip_prefix("what you wrote is kept in ")).unwrap_or_else(|| panic!("{ran:?}"));
+        assert!(ran.code() == 1 && std::fs::read_to_string(path).unwrap().contains("a long essay"), "{ran:?}");
+        std::fs::remove_file(path).unwrap();
+    }
     let ran = world.shell("EDITOR='ask-answer v first >/dev/null; echo mine >' ask-answer edit v");
     assert_eq!(ran.code(), 4);
     let kept = ran.stderr.lines().find_map(|l| l.strip_prefix("your text is kept in ")).unwrap();

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use tempfile::TempPath;
 
 use crate::error::{Error, IoContext, Result};
 use crate::mailbox::documents::answer::MAX_ANSWER;
@@ -18,7 +20,7 @@ const SCISSORS: &str = "------------------------ >8 ------------------------";
 pub struct Draft {
     /// The text.
     pub text: String,
-    file: tempfile::TempPath,
+    file: TempPath,
 }
 
 impl Draft {
@@ -44,22 +46,29 @@ pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
         .tempfile()
         .io("write in", &folder)?;
     let shown = text::printable(below);
-    write!(
-        file,
+    let given = format!(
         "{begun}\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
-    )
-    .io("write in", &folder)?;
+    );
+    file.write_all(given.as_bytes()).io("write in", &folder)?;
     let file = file.into_temp_path();
+    match edited(&file) {
+        Ok(text) => Ok(Draft { text, file }),
+        Err(error) => Err(keeping(file, &given, error)),
+    }
+}
+
+/// Lets the user edit the file. Returns what stands above the line then.
+fn edited(file: &Path) -> Result<String> {
     let editor = program::env("VISUAL").or_else(|| program::env("EDITOR")).unwrap_or_else(|| "vi".into());
     // $EDITOR may contain arguments, so a shell runs it.
-    let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&file).status();
-    if !status.io("run the editor on", &file)?.success() {
+    let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status();
+    if !status.io("run the editor on", file)?.success() {
         return Err(Error::failed(
             format!("the editor `{}` failed; no answer was sent", text::excerpt(&editor, 60)),
             "choose one with $EDITOR, or answer on the command line",
         ));
     }
-    let bytes = program::read_input(&file, MAX_ANSWER as u64)?;
+    let bytes = program::read_input(file, MAX_ANSWER as u64)?;
     let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;
     let text = match all.find(SCISSORS) {
         Some(n) => &all[..n],
@@ -69,5 +78,15 @@ pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
     if text.trim().is_empty() {
         return Err(Error::failed("the answer is empty, so nothing was sent", "write the answer above the line, and save"));
     }
-    Ok(Draft { text, file })
+    Ok(text)
+}
+
+/// What the user has changed in the file is kept, and the error says where.
+fn keeping(file: TempPath, given: &str, error: Error) -> Error {
+    let is_changed = std::fs::metadata(&file).is_ok_and(|meta| meta.len() != given.len() as u64)
+        || std::fs::read(&file).is_ok_and(|bytes| bytes != given.as_bytes());
+    if is_changed && let Ok(path) = file.keep() {
+        program::say(&format!("what you wrote is kept in {}\n", path.display()));
+    }
+    error
 }

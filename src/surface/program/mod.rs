@@ -10,8 +10,10 @@
 //! - `named_file`: a file or pipe that a person names
 //! - `other_machines`: whether the configuration names other machines
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
+//! - `hyphens`: words that begin with a hyphen and were meant as values
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
+mod hyphens;
 mod named_file;
 mod other_machines;
 mod output;

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 
 use crate::error::Error;
+use crate::surface::program::hyphens;
 use crate::{spelling, text};
 
 /// A shorter word is taken for a workflow's id, not for a misspelt command.
@@ -91,7 +92,7 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
             let suggested = suggested.split(' ').next().filter(|flag| !flag.is_empty()).map(str::to_owned);
             let hint = match suggested.or_else(|| flag_meant(&program, &flag)) {
                 Some(meant) => format!("did you mean `{meant}`? More with --help"),
-                None => format!("see the flags with --help; a value that begins with - follows `--`: -- {}", word_with(&flag)),
+                None => hyphens::hint(command_before(&program, &flag).0, &flag),
             };
             Error::usage(format!("there is no flag {flag}"), hint)
         }
@@ -156,15 +157,6 @@ fn flag_meant(program: &Command, unknown: &str) -> Option<String> {
     }
     let known = program.get_arguments().filter(|flag| flag.is_global_set()).chain(command.get_arguments()).filter_map(Arg::get_long);
     known.filter(|known| spelling::is_close(name, known)).map(|known| format!("--{known}")).next()
-}
-
-/// The word of the command line that begins with this unknown short flag: `-merge` is read as `-m` and more.
-fn word_with(flag: &str) -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let is_short = flag.starts_with('-') && !flag.starts_with("--");
-    text::shell_quote(
-        &words.take_while(|word| word != "--").find(|word| is_short && word.starts_with(flag)).unwrap_or_else(|| flag.to_owned()),
-    )
 }
 
 /// Two arguments that exclude each other. A misspelt command looks like that: its own argument seems to be a command.
