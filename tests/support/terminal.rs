@@ -52,6 +52,13 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
+    /// Presses enter once more, as a person who has read what the first one led to. One that comes at once is a key that is held down.
+    #[track_caller]
+    pub fn enter_again(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        self.press(&["Enter"]);
+    }
+
     /// Gives the terminal another size.
     #[track_caller]
     pub fn resize(&self, columns: u32, rows: u32) {

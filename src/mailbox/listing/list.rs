@@ -52,6 +52,13 @@ pub fn each_workflow(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<
     Ok(names.filter_map(|name| name.map(|name| WorkflowId::from_file_name(name.to_str()?)).transpose()))
 }
 
+/// Whether no question was ever asked here, as far as the files tell.
+#[must_use]
+pub fn is_unused(mailbox: &Mailbox) -> bool {
+    let is_empty = |folder| each_workflow(mailbox, folder).is_ok_and(|mut found| found.next().is_none());
+    [Folder::Pending, Folder::Answered, Folder::Workflows].into_iter().all(is_empty)
+}
+
 /// The rounds in a folder that holds one document per round. A folder that cannot be read has none.
 pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> + use<> {
     names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))

@@ -147,7 +147,7 @@ pub enum Command {
     /// Take an answer back; the question waits again
     ///
     /// This is possible as long as no run and no waiting process has taken the answer. An answer that was the asker's default cannot be
-    /// taken back, nor one whose question has meanwhile reached the time at which its default applies or it is cancelled.
+    /// taken back. A question whose time is over meanwhile stays open: no default applies to it any more.
     Undo {
         /// The workflow
         id: Address,

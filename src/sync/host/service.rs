@@ -225,7 +225,7 @@ impl<'a> Host<'a> {
         if self.state.failing.as_ref().is_none_or(|failing| failing.problem != problem) {
             crate::log::error(error);
             let since = self.state.failing.as_ref().map_or_else(time::now, |failing| failing.since);
-            self.state.failing = Some(Failing { since, problem });
+            self.state.failing = Some(Failing { since, problem, hint: crate::text::excerpt(&error.hint(), 300) });
             self.note();
         }
         std::thread::sleep(jittered(self.pause));

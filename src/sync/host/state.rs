@@ -46,6 +46,9 @@ pub struct Failing {
     pub since: Time,
     /// What is wrong.
     pub problem: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
 }
 
 /// An offer that was not accepted.

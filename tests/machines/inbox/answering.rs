@@ -79,7 +79,7 @@ fn questions_with_the_same_id_on_two_machines_and_here_are_three_and_each_answer
     terminal.see("│ for tower");
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("; accepted by tower");
     assert_eq!(tower.world.document("answered/docs-42.json")["answer"]["value"], "for tower");
     terminal.press(&["Escape", "q"]);

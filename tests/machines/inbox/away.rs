@@ -55,7 +55,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age_takes_nothing_and_hol
     terminal.see("│ my long thoughts");
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("; accepted by build");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "my long thoughts");
 }

@@ -1,7 +1,7 @@
 //! What `askbox doctor` says on a machine that brings its questions into a database.
 
 use super::host::{asked, laptop};
-use crate::support::{needs, until};
+use crate::support::{Signal, needs, signal, until};
 
 #[test]
 fn the_doctor_says_that_no_process_brings_the_questions_elsewhere_as_long_as_one_is_wanted() {
@@ -20,7 +20,7 @@ fn the_doctor_says_that_no_process_brings_the_questions_elsewhere_as_long_as_one
 fn the_doctor_says_how_far_a_host_is_behind_and_which_offers_it_refused() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
-    let _sync = host.serve();
+    let sync = host.serve();
     host.ask("docs");
     ann.sees_state("laptop", "docs", "pending");
     let offer = ann.offer_for("laptop", "docs", &"aa".into());
@@ -37,4 +37,15 @@ fn the_doctor_says_how_far_a_host_is_behind_and_which_offers_it_refused() {
     assert!(doctor.code() == 1 && doctor.stdout.contains("sync_behind: host laptop: runs, and reached the database last "), "{doctor:?}");
     // Another process of this kind would end at once: the way to the database is what a person looks at.
     assert!(doctor.stdout.contains("  $ psql ") && doctor.stdout.contains(" -c 'SELECT 1'\n"), "{doctor:?}");
+    // Unless a signal has stopped it.
+    signal(sync.pid(), Signal::STOP);
+    std::fs::write(&state, old.to_string()).expect("writable");
+    let doctor = host.world.run("askbox", &["doctor"]);
+    assert!(doctor.stdout.contains("which a signal has stopped\n"), "{doctor:?}");
+    assert!(doctor.stdout.contains(&format!("  $ kill -CONT {}\n", sync.pid())), "{doctor:?}");
+    signal(sync.pid(), Signal::CONT);
+    // The next process would not begin with what the file says now.
+    host.world.reconfigure("database = \"", "database = \"password=x ");
+    let doctor = host.world.run("askbox", &["doctor"]);
+    assert!(doctor.code() == 1 && doctor.stdout.contains("config: sync.database: ") && doctor.stdout.contains("password"), "{doctor:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-use crate::support::{World, needs};
+use crate::support::{Running, Signal, World, needs, signal, until};
 use askbox::mailbox::Mailbox;
 use askbox::mailbox::documents::awaited::Join;
 use askbox::mailbox::family::awaits;
@@ -163,4 +163,23 @@ fn doctor_reports_foreign_files_among_the_waits() {
         world.sh("rm -rf m/quarantine/*");
         all_is_well(&world);
     }
+}
+
+#[test]
+fn doctor_reports_an_asker_that_waits_for_its_answer_and_was_stopped() {
+    let world = well();
+    let mut command = world.command("ask-post");
+    let asker = Running::start(command.args(["-w", "w", "How?", "--wait", "5m"]).stdout(std::process::Stdio::null()));
+    until("it waits", || world.path("m/pending/w.json").exists() && world.path("m/runs/w/waiter").exists());
+    signal(asker.pid(), Signal::STOP);
+    until("it is stopped", || world.sh(&format!("cat /proc/{}/stat", asker.pid())).contains(") T "));
+    world.sh("ask-answer w soon");
+    all_is_well(&world);
+    let mut document = world.json("m/answered/w.json");
+    document["answer"]["at"] = "2026-01-01T00:00:00Z".into();
+    std::fs::write(world.path("m/answered/w.json"), document.to_string()).unwrap();
+    assert_eq!(finds(&world, "unclaimed", "w"), format!("kill -CONT {}", asker.pid()));
+    assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("which a signal has stopped"));
+    signal(asker.pid(), Signal::CONT);
+    until("it takes the answer", || world.state("w") == "delivered");
 }

@@ -155,7 +155,7 @@ fn a_batch_goes_back_and_forth_and_is_looked_over_before_it_is_sent() {
         assert!(screen.contains(text), "{screen}");
     }
     assert!(world.path("m/pending/w.json").exists(), "nothing is sent before it is looked over");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "w")["value"], json!({"q1": "lite", "n": "42", "go": "no"}));
 }
@@ -178,7 +178,7 @@ fn a_question_is_left_open_declined_or_asked_back_and_a_note_goes_with_the_answe
     terminal.see("Decline. Why?");
     terminal.press(&["not mine to say", "Enter"]);
     terminal.see("your answer (\"half a thought\") would not be sent");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("declined: declined");
     let sent = answer(&world, "declined");
     assert_eq!((&sent["outcome"], &sent["note"]), (&json!("declined"), &json!("not mine to say")));
@@ -285,7 +285,7 @@ fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anythin
     terminal.see("> 2 no");
     terminal.press(&["Enter"]);
     terminal.see("why you decline (\"on't know yet\") would not be sent");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("ship: answered: no");
     terminal.press(&["q"]);
     terminal.see("left=0");
@@ -295,7 +295,7 @@ fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anythin
     terminal.see("Your question to the agent");
     terminal.press(&["which of them", "Enter"]);
     terminal.see("did you mean \"bwhich of them\"");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("back: asked back");
 }
 
@@ -332,6 +332,6 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     // Another key, and it is asked again.
     terminal.press(&["Up", "Enter"]);
     terminal.see("enter again sends `one`");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("which: answered: one");
 }

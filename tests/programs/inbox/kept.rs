@@ -115,7 +115,7 @@ fn a_draft_is_there_again_when_its_question_is_opened_again_and_is_removed_once_
     // A second press of the key that opened it sends nothing that was not looked at.
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("w: answered");
     let sent = answer(&world, "w");
     assert_eq!((&sent["value"], &sent["note"]), (&serde_json::json!(["e2e", "and fuzz"]), &serde_json::json!("but slowly")));
@@ -175,7 +175,7 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
     terminal.see("│ something else");
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("other: answered");
     until("the draft that was sent is removed", || drafts(&world).is_empty());
 }
@@ -209,7 +209,7 @@ fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_bac
     terminal.see("│my long question");
     terminal.press(&["Enter"]);
     terminal.see("a note that you typed (\"my long note\"), why you decline (\"my long reason\") would not be sent");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("essay: asked back");
     assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
     terminal.press(&["u"]);
@@ -265,7 +265,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_with_an_answer_without_a_word
         terminal.see_no_more("would not be sent");
         terminal.press(&["Enter"]);
         terminal.see("would not be sent");
-        terminal.press(&["Enter"]);
+        terminal.enter_again();
         terminal.see(&format!("{id}: answered: keep"));
         terminal.press(&["q"]);
         terminal.see("left=0");
@@ -278,7 +278,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_with_an_answer_without_a_word
     terminal.press(&["Because", "Enter"]);
     let screen = terminal.see("would not be sent; enter again declines");
     assert!(screen.contains("your own words (\"my own words\")") && screen.contains("Because"), "{screen}");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("words: declined");
     assert_eq!(answer(&world, "words")["note"], "Because");
 }
@@ -297,7 +297,7 @@ fn words_beside_an_option_become_the_note_and_a_word_that_begins_with_the_notes_
     assert!(screen.contains("xyz quite own"), "{screen}");
     terminal.press(&["Enter"]);
     terminal.see("enter send");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("one: answered: later");
     assert_eq!(answer(&world, "one")["note"], "xyz quite own");
     terminal.press(&["q"]);
@@ -307,4 +307,28 @@ fn words_beside_an_option_become_the_note_and_a_word_that_begins_with_the_notes_
     terminal.see("did you mean \"none of these\" as your answer?");
     terminal.press(&["Tab", "Enter"]);
     terminal.see("two: answered in your own words: none of these");
+}
+
+#[test]
+fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post First? -w first; ask-post Second? -w second -o keep=K -o drop=D");
+    let terminal = Terminal::new(&world);
+    // The second one has a draft that would be sent.
+    open_question(&terminal, "second");
+    terminal.press(&["something else"]);
+    terminal.see("│ something else");
+    terminal.press(&["Escape"]);
+    terminal.see("? help");
+    terminal.press(&["Home", "Enter"]);
+    terminal.see("First?");
+    terminal.press(&["mine"]);
+    terminal.see("│ mine");
+    // As the keyboard sends it: one press, and then again and again.
+    terminal.press(&["Enter", "Enter", "Enter", "Enter", "Enter", "Enter"]);
+    terminal.see("enter is held down");
+    assert_eq!((answer(&world, "first")["value"].as_str(), world.state("second").as_str()), (Some("mine"), "pending"));
+    terminal.enter_again();
+    terminal.see("second: answered in your own words: something else");
 }

@@ -10,8 +10,10 @@ use uuid::Uuid;
 use crate::address::Address;
 use crate::error::Result;
 use crate::id::WorkflowId;
+use crate::mailbox::listing::list;
 use crate::mailbox::who::presence;
 use crate::run::view::status::Standing;
+use crate::surface::askbox::inbox::held::Enter;
 use crate::surface::askbox::inbox::line::Asking;
 use crate::surface::askbox::inbox::list::rows::Row;
 use crate::surface::askbox::inbox::list::waiting::Waiting;
@@ -25,6 +27,7 @@ use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::askbox::inbox::sent::outcomes::{Outcomes, State};
 use crate::surface::askbox::inbox::waking::Changes;
 use crate::surface::person::decision::Decision;
+use crate::surface::program;
 use crate::time;
 
 /// The shortest time between two readings of the answered rounds.
@@ -100,6 +103,7 @@ pub struct App<'a> {
     pub decided: Option<Decision>,
     /// The texts of which the last key said that the decision leaves them out.
     pub(super) told_left_out: Vec<Uuid>,
+    pub(super) enter: Enter,
     /// Whether a watcher runs, once that is known.
     pub has_watcher: Option<bool>,
     /// Whether the key that takes an answer back would do so.
@@ -141,6 +145,7 @@ impl<'a> App<'a> {
             asks_only: false,
             decided: None,
             told_left_out: Vec::new(),
+            enter: Enter::default(),
             has_watcher: None,
             can_undo: false,
             picture_is_old: false,
@@ -235,7 +240,9 @@ impl<'a> App<'a> {
 
     /// Looks whether a watcher runs.
     pub fn look_for_a_watcher(&mut self) {
-        self.has_watcher = presence::anybody(self.sender.mailbox).ok();
+        // Where one only answers other machines' questions, nothing is launched.
+        let only_answers = list::is_unused(self.sender.mailbox) && program::has_peers();
+        self.has_watcher = if only_answers { None } else { presence::anybody(self.sender.mailbox).ok() };
     }
 
     /// The open question is over. What was typed stays on the screen.

@@ -54,7 +54,7 @@ impl App<'_> {
                     Purpose::AskBack => Some(Act::AskBack),
                     Purpose::Filter | Purpose::Note | Purpose::DeclineMarked(_) => None,
                 };
-                if act.is_some_and(|act| self.tells_what_is_left_out(act)) {
+                if act.is_some_and(|act| self.tells_that_enter_is_held() || self.tells_what_is_left_out(act)) {
                     return Wish::Nothing;
                 }
                 self.asked = None;

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
+use crate::surface::askbox::inbox::held::Enter;
 use crate::surface::askbox::inbox::leaving_out;
 use crate::surface::askbox::inbox::line::{Asking, Purpose};
 use crate::surface::askbox::inbox::question::kept::Kept;
@@ -21,6 +22,7 @@ impl App<'_> {
         if key.code != KeyCode::Enter {
             self.told_left_out.clear();
         }
+        self.note_enter(key);
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }
@@ -150,6 +152,7 @@ impl App<'_> {
             Act::Nothing => {}
             Act::Back if self.asks_only => return Wish::Leave(0),
             Act::Back => self.close(),
+            Act::Send(_) if self.tells_that_enter_is_held() => {}
             Act::Send(_) if self.tells_what_is_left_out(leaving_out::Act::Send) => {}
             Act::Send(value) => return self.decide(Decision::Answer(value, self.note())),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
@@ -165,6 +168,7 @@ impl App<'_> {
 
     /// Takes pasted text: into the text that is asked for, or as words of the person's own.
     pub fn paste(&mut self, text: &str) -> Wish {
+        self.enter = Enter::default();
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if let Some(Asking { area, .. }) = &mut self.asked {
             area.insert_str(text);

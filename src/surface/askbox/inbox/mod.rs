@@ -11,6 +11,7 @@
 //! - `list`: the questions that wait
 //! - `question`: the one that is open, and the answer before it is sent
 //! - `decide`: what a person decides: sending, declining several, taking back
+//! - `held`: enter that is held down decides nothing
 //! - `leaving_out`: what a decision does not send is told first
 //! - `sender`: where questions wait and answers go: this machine's mailbox, or another machine
 //! - `sent`: what was answered, and what became of it
@@ -23,6 +24,7 @@
 mod app;
 mod decide;
 mod draw;
+mod held;
 mod keeping;
 mod keys;
 mod leave;

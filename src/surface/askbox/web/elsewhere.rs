@@ -93,6 +93,11 @@ impl Elsewhere {
         Ok(Self { peers, offered, rows: Mutex::default() })
     }
 
+    /// Whether there is no other machine.
+    pub fn is_nobody(&self) -> bool {
+        self.peers.is_empty()
+    }
+
     /// The questions that wait there.
     pub fn rows(&self) -> Rows {
         if self.peers.is_empty() {

@@ -12,7 +12,6 @@ use crate::disk;
 use crate::error::Error;
 use crate::mailbox::listing::list;
 use crate::mailbox::trust::SecretKey;
-use crate::mailbox::{Folder, Mailbox};
 use crate::run::process::programs;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 use crate::surface::askbox::doctor::installation::targets;
@@ -23,14 +22,11 @@ const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"]
 /// Whether the computer serves to answer the questions of other machines only: its configuration names some, nothing was ever asked here,
 /// and no agent is installed.
 pub(in crate::surface::askbox::doctor) fn only_answers(checkup: &Checkup) -> bool {
-    let is_unused = |mailbox: &Mailbox| {
-        [Folder::Pending, Folder::Workflows].into_iter().all(|folder| list::names(mailbox, folder).is_ok_and(|names| names.is_empty()))
-    };
     let has_agent = |runner: &Runner| runner.program != "claude" || programs::find(Path::new(&runner.program)).is_ok();
     !checkup.watcher
         && program::has_usable_peers()
         && checkup.config.runner(None).is_ok_and(|(_, runner)| !has_agent(&runner))
-        && checkup.mailbox.as_ref().map_or_else(|| !disk::exists(&checkup.root), is_unused)
+        && checkup.mailbox.as_ref().map_or_else(|| !disk::exists(&checkup.root), list::is_unused)
 }
 
 pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, unreadable: Option<&Error>, only_answers: bool) {

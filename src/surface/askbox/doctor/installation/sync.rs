@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::config;
+use crate::disk;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem};
+use crate::sync::connection::Database;
 use crate::sync::host::epoch::EpochFile;
 use crate::sync::host::service::HEARTBEAT;
 use crate::sync::host::state::{self, State};
@@ -72,6 +75,14 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
         }
     };
     let Some(known) = known(checkup) else { return };
+    // A process that runs goes on with what it was begun with; the next one would not begin.
+    let configured = &checkup.config.sync;
+    if let Err(e) = Database::of(&configured.database, &configured.root_certificate)
+        && !configured.database.is_empty()
+    {
+        let place = config::location().unwrap_or_default();
+        return checkup.report("config", "sync.database", problem(&e), edit(&place));
+    }
     let subject = if known.host.is_empty() { "sync".to_owned() } else { format!("host {}", known.host) };
     if let Some(at) = epoch.fenced_at {
         let ago = time::human(time::since(at));
@@ -93,12 +104,17 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup) {
         );
     }
     if let Some(failing) = &known.state.failing {
-        let said = format!("fails since {} ago: {}", time::human(time::since(failing.since)), failing.problem);
+        let hint = if failing.hint.is_empty() { String::new() } else { format!("; {}", failing.hint) };
+        let said = format!("fails since {} ago: {}{hint}", time::human(time::since(failing.since)), failing.problem);
         checkup.report("sync_failing", &subject, said, try_database(checkup));
     } else if known.state.reached_at.is_none_or(|at| time::since(at) > BEHIND) {
         let ago = known.state.reached_at.map_or("never".into(), |at| format!("{} ago", time::human(time::since(at))));
-        let said = format!("runs, and reached the database last {ago}: its link or the server hangs");
-        checkup.report("sync_behind", &subject, said, try_database(checkup));
+        let (why, mend) = match disk::lock_holder(&state::lock_file(&mailbox)) {
+            Some(holder) if holder.is_stopped => (holder.to_string(), format!("kill -CONT {}", holder.pid)),
+            Some(holder) => (format!("its link or the server hangs, or {holder} itself"), try_database(checkup)),
+            None => ("its link or the server hangs".to_owned(), try_database(checkup)),
+        };
+        checkup.report("sync_behind", &subject, format!("runs, and reached the database last {ago}: {why}"), mend);
     }
     let skew = Duration::from_millis(known.state.clock_ms.unsigned_abs());
     if skew > CLOCK_SKEW {

@@ -113,15 +113,21 @@ pub(in crate::surface::askbox::doctor) fn check_answered(checkup: &mut Checkup, 
         let mend = checkup.command(&format!("ask-answer undo {id}"));
         return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
     }
-    if Lock::is_held(&claim::waiter_path(mailbox, id)).unwrap_or(false) {
-        // `ask-post --wait` is about to take it over.
-        return;
-    }
+    let waiter = claim::waiter_path(mailbox, id);
+    let is_awaited = Lock::is_held(&waiter).unwrap_or(false);
     let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
     if since < AT_ONCE {
         return;
     }
     let ago = time::human(since);
+    if is_awaited {
+        // `ask-post --wait` is about to take it over.
+        if let Some(holder) = disk::lock_holder(&waiter).filter(|holder| holder.is_stopped) {
+            let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
+            checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
+        }
+        return;
+    }
     if question.to_session {
         if since >= PATIENCE {
             let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));

@@ -1,5 +1,6 @@
 //! What all pages have around them.
 
+use crate::mailbox::listing::list;
 use crate::mailbox::who::presence;
 use crate::surface::askbox::web::reply::files;
 use crate::surface::askbox::web::site::Visit;
@@ -27,7 +28,9 @@ impl Frame {
         let site = &visit.site;
         let waiting = site.waiting().unwrap_or(0);
         let (device, form) = (visit.signed_in.device.clone(), visit.signed_in.form_token.clone());
-        let no_watcher = !presence::anybody(&site.mailbox).unwrap_or(true);
+        // Where one only answers other machines' questions, nothing is launched.
+        let only_answers = !site.elsewhere.is_nobody() && list::is_unused(&site.mailbox);
+        let no_watcher = !only_answers && !presence::anybody(&site.mailbox).unwrap_or(true);
         Self { device, form, at, waiting, no_watcher, version: files::version() }
     }
 }
