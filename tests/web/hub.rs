@@ -49,6 +49,9 @@ fn the_hub_in_a_real_browser_shows_three_machines_one_of_them_cut_off_and_an_ans
     assert_eq!(found["serious"], json!([]), "{found}");
     let answer = &build.world.document("answered/docs-42.json")["answer"];
     assert_eq!((&answer["value"], &answer["by"]), (&json!("merge"), &json!("ann's phone")));
+    let done = browser.see("/done");
+    assert!(done.text().contains("accepted build:docs-42 Merge the sections on build?"), "{}", done.text());
+    assert!(done.text().contains("accepted by build") && !done.text().contains("No question was answered yet"), "{}", done.text());
     assert!(answer["channel"].as_str().unwrap().starts_with("web on ") && answer["offer_id"].is_string(), "{answer}");
     assert_eq!(lab.world.document("answered/docs-42.json")["answer"]["by"], "bob");
     assert_eq!((edge.world.names("pending"), here.names("pending")), (vec!["docs-42.json".to_owned()], vec!["local-1.json".to_owned()]));

@@ -135,3 +135,24 @@ fn answers_that_were_not_confirmed_are_asked_about_again_by_themselves_once_thei
     assert!(row("build:docs-42").contains("accepted ") && row("build:docs-43").contains("refused "), "{screen}");
     assert_eq!(build.world.document("answered/docs-43.json")["answer"]["by"], "bob");
 }
+
+#[test]
+fn a_question_whose_answer_was_accepted_waits_no_longer_though_its_machine_is_cut_off_at_once() {
+    needs!("sshd", "ssh", "tmux");
+    let (here, build) = two();
+    let script = "case \"$*\" in
+        *--offer*) touch offered; kill $(cat feed); exec $real \"$@\";;
+        *--watch*) [ ! -e offered ] || exit 255; echo $$ > feed; exec $real \"$@\";;
+        *) exec $real \"$@\";;
+    esac";
+    behind(&here, &build, &format!("cd '{}'\n{script}", build.world.home().display()));
+    let terminal = Terminal::new(&here);
+    open(&terminal, "build:docs-42");
+    enter(&terminal);
+    terminal.press(&["1", "Enter"]);
+    terminal.see("accepted by build");
+    terminal.see("build is not reached");
+    terminal.see("No question is waiting");
+    let screen = terminal.screen();
+    assert!(!screen.contains("> build:docs-42"), "{screen}");
+}

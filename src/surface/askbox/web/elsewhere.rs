@@ -62,6 +62,16 @@ pub struct Offered {
     pub written: String,
 }
 
+impl Offered {
+    /// What was answered.
+    pub fn said(&self) -> String {
+        match &self.answer.value {
+            Some(value) => text::printable(&value.to_text()),
+            None => self.answer.word().to_owned(),
+        }
+    }
+}
+
 impl Elsewhere {
     /// The machines of the configuration. The pages are told of their changes.
     ///
@@ -152,6 +162,13 @@ impl Elsewhere {
         let last = locked(&self.offered).iter().rev().find(|offered| offered.host == *host && offered.round == *round).cloned()?;
         let progress = self.peers.progress(last.id).unwrap_or(Progress::UnderWay);
         Some((last, progress))
+    }
+
+    /// The answers that this page has offered, the newest first, and what came of them.
+    pub fn all_offered(&self) -> Vec<(Offered, Progress)> {
+        let all: Vec<_> = locked(&self.offered).iter().rev().cloned().collect();
+        let progress = |id| self.peers.progress(id).unwrap_or(Progress::UnderWay);
+        all.into_iter().map(|offered| (offered.clone(), progress(offered.id))).collect()
     }
 
     /// Offers what a device decided about a question of another machine. What was filled in is kept until its machine has decided.

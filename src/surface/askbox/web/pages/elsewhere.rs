@@ -7,7 +7,6 @@ use axum::response::Response;
 use crate::address::{Address, HostName};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::AnswerValue;
 use crate::peers::known::HostView;
 use crate::peers::{Progress, RemoteQuestion};
 use crate::surface::askbox::machines::told::{Stands, Told};
@@ -179,15 +178,11 @@ fn sent(
 ) -> Result<Response> {
     let address = Address { host: Some(host.clone()), workflow: id.workflow.clone() }.to_string();
     let counts = matches!(told.state, "sent" | "accepted");
-    let said = |offered: &Offered| match &offered.answer.value {
-        Some(value) => text::printable(&AnswerValue::to_text(value)),
-        None => offered.answer.word().to_owned(),
-    };
     let page = SentPage {
         frame: Frame { no_watcher: false, ..Frame::of(visit, "") },
         host: host.to_string(),
         title: offered.map_or_else(|| "This question is over".into(), |offered| offered.title.clone()),
-        answer: offered.map(said).unwrap_or_default(),
+        answer: offered.map(Offered::said).unwrap_or_default(),
         note: offered.and_then(|offered| offered.answer.note.as_deref()).map(text::printable).unwrap_or_default(),
         chosen: offered.filter(|_| !counts).map(|offered| offered.chosen.clone()).unwrap_or_default(),
         written: if counts { String::new() } else { written.to_owned() },
