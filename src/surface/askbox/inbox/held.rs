@@ -4,8 +4,6 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::surface::askbox::inbox::app::App;
-
 /// A key that is held down comes again every 25 to 50 ms; who presses it twice takes longer.
 const AGAIN: Duration = Duration::from_millis(120);
 
@@ -17,18 +15,16 @@ pub(super) struct Enter {
     is_held: bool,
 }
 
-impl App<'_> {
-    pub(super) fn note_enter(&mut self, key: KeyEvent) {
+impl Enter {
+    /// A key was pressed.
+    pub(super) fn note(&mut self, key: KeyEvent) {
         let is_enter = key.code == KeyCode::Enter;
-        let before = std::mem::replace(&mut self.enter.at, is_enter.then(Instant::now));
-        self.enter.is_held = is_enter && before.is_some_and(|at| at.elapsed() < AGAIN);
+        let before = std::mem::replace(&mut self.at, is_enter.then(Instant::now));
+        self.is_held = is_enter && before.is_some_and(|at| at.elapsed() < AGAIN);
     }
 
-    /// Whether the key that is about to decide something is enter, and is held down. The person is told.
-    pub(super) fn tells_that_enter_is_held(&mut self) -> bool {
-        if self.enter.is_held {
-            "enter is held down, and decides nothing: release it, and press it again".clone_into(&mut self.said);
-        }
-        self.enter.is_held
+    /// Whether the last key is enter, and is held down.
+    pub(super) fn is_held(&self) -> bool {
+        self.is_held
     }
 }

@@ -22,7 +22,7 @@ impl App<'_> {
         if key.code != KeyCode::Enter {
             self.told_left_out.clear();
         }
-        self.note_enter(key);
+        self.enter.note(key);
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }
@@ -46,6 +46,14 @@ impl App<'_> {
                 self.act(act)
             }
         }
+    }
+
+    /// Whether the key that is about to decide something is enter, and is held down. The person is told.
+    pub(super) fn tells_that_enter_is_held(&mut self) -> bool {
+        if self.enter.is_held() {
+            "enter is held down, and decides nothing: release it, and press it again".clone_into(&mut self.said);
+        }
+        self.enter.is_held()
     }
 
     fn key_of_list(&mut self, key: KeyEvent) -> Wish {
