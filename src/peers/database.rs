@@ -320,7 +320,8 @@ impl Seen {
         // Before the lists are complete: who waits for these sees it with them.
         let undecided: Vec<_> = look.query(offers, &[&MOST_OFFERS])?.iter().filter_map(undecided).collect();
         let ids: Vec<Uuid> = undecided.iter().map(|offer| offer.offer).collect();
-        if std::mem::replace(&mut self.undecided, ids) != self.undecided {
+        // A new connection, or a machine that is known anew, knows of none.
+        if std::mem::replace(&mut self.undecided, ids) != self.undecided || !begun.is_empty() {
             report(Change::Undecided(undecided));
         }
         for host in &hosts {

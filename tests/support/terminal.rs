@@ -55,7 +55,7 @@ impl<'a> Terminal<'a> {
     /// Presses enter once more, as a person who has read what the first one led to. One that comes at once is a key that is held down.
     #[track_caller]
     pub fn enter_again(&self) {
-        std::thread::sleep(std::time::Duration::from_millis(150));
+        std::thread::sleep(std::time::Duration::from_millis(400));
         self.press(&["Enter"]);
     }
 

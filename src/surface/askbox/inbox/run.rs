@@ -111,6 +111,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
         if (dirty || is_late || app.picture_is_old) && !may_wait {
             app.settle();
             right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
+            app.enter.drawn();
             if drawn.is_none() || is_late {
                 app.look_for_a_watcher();
             }
