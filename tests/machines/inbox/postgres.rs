@@ -3,7 +3,7 @@
 use super::{enter, open};
 use crate::postgres::cluster::Database;
 use crate::postgres::host::asked;
-use crate::support::{Terminal, World, needs, until};
+use crate::support::{Signal, Terminal, World, needs, signal, until};
 
 #[test]
 fn an_answer_through_a_database_is_sent_and_becomes_accepted_when_its_machine_has_decided() {
@@ -68,6 +68,25 @@ fn an_answer_that_its_machine_has_not_decided_about_is_shown_to_all_others_befor
     until("the first is told that hers counts", || told(&ann, "accepted by laptop"));
     until("the second is told who was first", || told(&bob, "by ann"));
     terminal.see("This question is over");
+}
+
+#[test]
+fn an_answer_that_was_decided_about_while_the_database_was_away_is_shown_as_sent_no_longer() {
+    needs!("postgres");
+    let (database, host, _) = asked();
+    let (ann, bob) = (looking_into(&database, "ann"), looking_into(&database, "bob"));
+    ann.sh("ask-answer laptop:docs b > told 2>&1 &");
+    let page = bob.serve_page();
+    let browser = page.signed_in(&bob, "bob's phone");
+    until("the page shows it", || browser.see("/").text().contains("sent by ann"));
+    // The page sees nothing of what happens.
+    signal(page.process.pid(), Signal::STOP);
+    database.cluster.crash();
+    database.cluster.start();
+    database.value("UPDATE askbox.offer SET outcome = 'invalid', said = 'no', decided_at = now() RETURNING said");
+    signal(page.process.pid(), Signal::CONT);
+    until("the page shows it no longer", || !browser.see("/").text().contains("sent by ann"));
+    assert!(browser.see("/").text().contains("laptop:docs") && host.world.in_mailbox("pending/docs.json").exists());
 }
 
 /// Where somebody sits.
