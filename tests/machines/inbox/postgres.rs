@@ -1,8 +1,10 @@
 //! The same through a database: an answer for a machine that is away is sent, and is accepted when it is back.
 
+use std::sync::Arc;
+
 use super::{enter, open};
-use crate::postgres::cluster::Database;
-use crate::postgres::host::asked;
+use crate::postgres::cluster::{Cluster, Database};
+use crate::postgres::host::{Host, asked};
 use crate::support::{Signal, Terminal, World, needs, signal, until};
 
 #[test]
@@ -73,7 +75,11 @@ fn an_answer_that_its_machine_has_not_decided_about_is_shown_to_all_others_befor
 #[test]
 fn an_answer_that_was_decided_about_while_the_database_was_away_is_shown_as_sent_no_longer() {
     needs!("postgres");
-    let (database, host, _) = asked();
+    // The server is killed: it is no other test's.
+    let database = Database::in_cluster(Arc::new(Cluster::new()));
+    let host = Host::new(&database, "laptop");
+    host.ask("docs");
+    host.sync();
     let (ann, bob) = (looking_into(&database, "ann"), looking_into(&database, "bob"));
     ann.sh("ask-answer laptop:docs b > told 2>&1 &");
     let page = bob.serve_page();
