@@ -10,7 +10,7 @@ use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
 use askbox::surface::askbox::teaching::agents;
 use askbox::surface::askbox::views::{count, history_view, tree_view};
 use askbox::surface::askbox::{complete, demo, doctor, gc, hook, inbox, init, keygen, machines, notify, setup};
-use askbox::surface::program;
+use askbox::surface::program::{self, Context};
 
 fn main() -> ExitCode {
     // The demo launches this program as its agent, with the arguments of `claude`.
@@ -21,31 +21,31 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-fn run(args: Askbox) -> Result<u8> {
+fn run(args: Askbox, context: &Context) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Tree(args) => tree_view::run(&args),
         Command::History(args) => history_view::run(&args),
-        Command::Inbox(args) => inbox::open(&args),
+        Command::Inbox(args) => inbox::open(&args, context),
         Command::Gc(args) => gc::run(&args),
         Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
-        Command::AskAnswer { words } => machines::run(&words, inbox::open),
+        Command::AskAnswer { words } => machines::run(&words, context, inbox::open),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args),
         },
-        Command::Hook(args) => hook::run(&args),
+        Command::Hook(args) => hook::run(&args, context),
         #[cfg(feature = "mcp")]
-        Command::Mcp(args) => askbox::surface::askbox::mcp::run(args),
+        Command::Mcp(args) => askbox::surface::askbox::mcp::run(args, context),
         #[cfg(feature = "sync")]
         Command::Sync(args) => askbox::surface::askbox::sync::run(&args),
         #[cfg(feature = "web")]
-        Command::Web(args) => askbox::surface::askbox::web::run(&args),
+        Command::Web(args) => askbox::surface::askbox::web::run(&args, context),
         #[cfg(feature = "schema")]
         Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
     }

@@ -7,5 +7,5 @@ use std::process::ExitCode;
 use askbox::surface::{checkpoint, program};
 
 fn main() -> ExitCode {
-    program::main(checkpoint::run)
+    program::main(|args, _| checkpoint::run(args))
 }

@@ -11,7 +11,7 @@ use askbox::run::process::launch;
 use askbox::run::process::programs;
 use askbox::run::recovery;
 use askbox::surface::args::relaunch_args::{Args, Command};
-use askbox::surface::program;
+use askbox::surface::program::{self, Context};
 use askbox::surface::relaunch::logs::{self, As};
 use askbox::surface::relaunch::spawn_resume::{self, Spawn};
 use askbox::surface::relaunch::status::{all, follow, queue_state, table};
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-fn run(args: Args) -> Result<u8> {
+fn run(args: Args, context: &Context) -> Result<u8> {
+    let _ = context;
     let (common, json) = (&args.common, args.common.json);
     let open = || common.open();
     let id = program::workflow;

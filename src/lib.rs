@@ -1,9 +1,9 @@
 //! A filesystem mailbox through which coding agents ask their user, and a watcher that relaunches them with the answer.
 //!
 //! ```
-//! use askbox::mailbox::who::answerer::Answerer;
-//! use askbox::mailbox::documents::fields::through::Through;
-//! use askbox::mailbox::transitions::{accept, post};
+//! use askbox::mailbox::transitions::accept::{self, Decision};
+//! use askbox::mailbox::transitions::post;
+//! use askbox::mailbox::who::caller::Caller;
 //! use askbox::mailbox::{AnswerValue, Folder, Mailbox, Question};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,9 +16,9 @@
 //! post::post(&mailbox, question, post::IfPending::Conflict)?;
 //!
 //! // A person answers. The first answer counts.
-//! let ann = Answerer::person("ann", "example", Through::Terminal)?;
+//! let ann = Caller::person("ann", "example")?;
 //! let answer = ann.value(AnswerValue::Text("yes, merge them".into()));
-//! accept::answer(&mailbox, &workflow, None, answer, &ann)?;
+//! accept::answer(&mailbox, &workflow, Decision::of(&ann, None), answer)?;
 //!
 //! // The folder of the document is its state. A watcher would launch the agent now.
 //! assert!(mailbox.document(Folder::Answered, &workflow).exists());

@@ -285,7 +285,7 @@ mod tests {
         list(&changes, &host, id);
         let answer = Answer::value(AnswerValue::Text("a".into()), "ann", "inbox");
         let round = RoundId { workflow: "w".parse().unwrap(), question: id };
-        let offer = Offer::new(&round, Uuid::nil(), answer, true);
+        let offer = Offer::new(&round, Uuid::nil(), None, answer, true);
         peers.offer(&host, offer.clone()).unwrap();
         assert!(matches!(peers.outcome(offer.offer_id, Duration::from_secs(20)), Progress::Unconfirmed(_)));
         let gone =

@@ -10,8 +10,8 @@ use crate::mailbox::Answer;
 use crate::mailbox::documents::checks::check_question;
 use crate::mailbox::documents::offer::Offer;
 use crate::mailbox::documents::question::{MAX_PENDING, QuestionDocument};
-use crate::mailbox::documents::shown::OF_ITS_MACHINE;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::documents::shown::{OF_ITS_MACHINE, Shown};
+use crate::mailbox::who::caller::Caller;
 use crate::time;
 use crate::untrusted::Untrusted;
 
@@ -71,20 +71,21 @@ impl RemoteQuestion {
 }
 
 impl Asked {
-    /// An offer of this answer, signed if the answerer signs: for the whole question as it is shown here, and for the rest of it, of which its
+    /// An offer of this answer, signed if the caller signs: for the whole question as it is shown here, and for the rest of it, of which its
     /// machine has told the hash.
     ///
     /// # Errors
     /// If it cannot be signed.
-    pub fn offer(&self, answerer: &Answerer, answer: Answer, own_words: bool) -> Result<Offer> {
+    pub fn offer(&self, caller: &Caller, answer: Answer, own_words: bool) -> Result<Offer> {
         let mut question = self.document.typed.clone();
         question.question_id = Some(self.question);
         let at = time::to_the_millisecond(answer.at.unwrap_or_else(time::now));
         let answer = Answer { at: Some(at), question_hash: Some(self.hash), ..answer };
         let told = self.document.field(OF_ITS_MACHINE).and_then(|json| serde_json::from_str::<String>(json).ok());
-        let answer = answerer.signed_for_another_machine(&question, told.as_deref(), answer)?;
+        let answer = caller.signed_for_another_machine(&question, told.as_deref(), answer)?;
+        let shown = told.map(|told| Shown::with(&question, &told)).transpose()?;
         let round = RoundId { workflow: question.workflow_id, question: self.question };
-        Ok(Offer::new(&round, self.hash, answer, own_words))
+        Ok(Offer::new(&round, self.hash, shown, answer, own_words))
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `processes` | all processes, their parents, owners and environments |
 //! | `ancestors` | the processes above this one, looked at with few system calls |
 //! | `kinship` | orphans, and what happens to a child when its parent dies |
-//! | `ancestry` | whether an agent has started this process |
+//! | `ancestry` | what is above this process: a run, an agent, or neither |
 //! | `means` | the programs that show a notification, and that keep a service running |
 //! | [`weaker`] | the promises that a system keeps less well, in words |
 //!

@@ -2,10 +2,10 @@
 
 use crate::support::World;
 use askbox::id::WorkflowId;
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox::mailbox::transitions::{accept, offered, undo};
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::transitions::accept::{self, Decision};
+use askbox::mailbox::transitions::{offered, undo};
+use askbox::mailbox::who::caller::{Below, Caller};
 use askbox::mailbox::{AnswerValue, Mailbox, read_question};
 
 fn open(world: &World) -> Mailbox {
@@ -19,13 +19,13 @@ fn w() -> WorkflowId {
 /// An offer of this answer to the question of `w` as it waits now.
 fn offer(world: &World, value: &str) -> Offer {
     let question = read_question::pending(&open(world), &w()).unwrap().typed;
-    let ann = Answerer::person("ann", "inbox on laptop", Through::Terminal).unwrap();
+    let ann = Caller::person("ann", "inbox on laptop").unwrap();
     let answer = ann.value(AnswerValue::Text(value.into()));
-    Offer::new(&question.round().unwrap(), question.hash().unwrap(), answer, false)
+    Offer::new(&question.round().unwrap(), question.hash().unwrap(), None, answer, false)
 }
 
 fn apply(world: &World, offer: &Offer) -> Verdict {
-    offered::apply(&open(world), &askbox::mailbox::trust::Policy::default(), offer).unwrap()
+    offered::apply(&open(world), &askbox::mailbox::trust::Policy::default(), offer, Below::NoAgent).unwrap()
 }
 
 fn asked(more: &[&str]) -> World {
@@ -121,8 +121,9 @@ fn of_many_answers_at_once_from_here_and_elsewhere_one_counts_and_all_others_hea
         let offers: Vec<_> = (0..4).map(|_| offer(&world, "merge")).collect();
         let (world, round) = (&world, offers[0].round());
         let local = || {
-            let bob = Answerer::person("bob", "ask-answer", Through::Terminal).unwrap();
-            accept::answer(&open(world), &w(), Some(round.question), bob.value(AnswerValue::Text("drop".into())), &bob).is_ok()
+            let bob = Caller::person("bob", "ask-answer").unwrap();
+            accept::answer(&open(world), &w(), Decision::of(&bob, Some(round.question)), bob.value(AnswerValue::Text("drop".into())))
+                .is_ok()
         };
         let (verdicts, local) = std::thread::scope(|scope| {
             // Each offer comes twice, as after a lost reply.

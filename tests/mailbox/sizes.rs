@@ -5,12 +5,12 @@ use std::fs;
 use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
 use askbox::mailbox::documents::fields::closing::{Closed, Closing};
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::question::MAX_QUESTION;
+use askbox::mailbox::transitions::accept::{self, Decision};
 use askbox::mailbox::transitions::post::{self, IfPending};
-use askbox::mailbox::transitions::{accept, close, settle, undo};
+use askbox::mailbox::transitions::{close, settle, undo};
 use askbox::mailbox::trust::Policy;
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
 use askbox::run::claim::{self, By, ClaimAttempt};
 use serde_json::{Value, json};
@@ -160,8 +160,8 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
         Err(e) => panic!("{e}"),
     };
     read_question::pending(mailbox, &workflow).unwrap();
-    let ann = Answerer::person("ann", "ask-answer", Through::Terminal).unwrap();
-    accept::answer(mailbox, &workflow, None, ann.value(AnswerValue::Text(answer.into())), &ann).unwrap();
+    let ann = Caller::person("ann", "ask-answer").unwrap();
+    accept::answer(mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text(answer.into()))).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
     match claim::claim(mailbox, &workflow, By::Prompt(&Policy::default())).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),
@@ -204,9 +204,9 @@ fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_li
     let text = format!(r#"{},"mine":"{}"}}"#, fields.trim_end_matches('}'), "x".repeat(limit - fields.len() - 10));
     assert_eq!(text.len(), limit);
     fs::write(mailbox.document(Folder::Pending, &workflow), text).unwrap();
-    let ann = Answerer::person("a".repeat(5000), "ask-answer", Through::Terminal).unwrap();
+    let ann = Caller::person("a".repeat(5000), "ask-answer").unwrap();
     for _ in 0..25 {
-        accept::answer(&mailbox, &workflow, None, ann.value(AnswerValue::Text("a".into())), &ann).unwrap();
+        accept::answer(&mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text("a".into()))).unwrap();
         undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
         read_question::pending(&mailbox, &workflow).unwrap();
     }
@@ -215,7 +215,7 @@ fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_li
     assert!((MAX_QUESTION..MAX_QUESTION + (64 << 10)).contains(&length), "{length}");
     // As it lay when a program died behind the commit point: the next answer completes it.
     fs::rename(&path, mailbox.document(Folder::Answered, &workflow)).unwrap();
-    accept::answer(&mailbox, &workflow, None, ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB))), &ann).unwrap();
+    accept::answer(&mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB)))).unwrap();
     undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
     // And its end finds room.
     let lock = mailbox.lock(&workflow).unwrap();

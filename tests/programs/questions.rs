@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::World;
+use crate::support::{World, approval_question};
 
 #[test]
 fn options_that_nobody_could_choose_are_refused_before_the_post() {
@@ -128,11 +128,7 @@ fn a_prompt_of_the_operators_own_is_checked_when_it_is_read() {
 #[test]
 fn a_run_of_an_agent_allows_no_tool_call() {
     let world = World::new();
-    let question = json!({
-        "workflow_id": "w", "question": "May the agent call Bash?", "type": "choice", "free_text": false,
-        "options": {"once": "exactly this call", "workflow": "whenever"},
-        "approval": {"tool": "Bash", "sha256": "a".repeat(64)},
-    });
+    let question = approval_question("w", "May the agent call Bash?");
     std::fs::write(world.path("q.json"), question.to_string()).unwrap();
     world.sh("ask-post --file q.json");
     let run = "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1";
@@ -140,5 +136,5 @@ fn a_run_of_an_agent_allows_no_tool_call() {
     assert_eq!(ran.code(), 4, "{}", ran.stderr);
     assert!(ran.stderr.contains("an agent's run answers no such question"), "{}", ran.stderr);
     assert_eq!(world.shell(&format!("echo once | {run} ask-answer w -")).code(), 4);
-    world.sh("ask-answer w once");
+    world.sh(&format!("ask-answer w once --round {}", world.round("w")));
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::World;
+use crate::support::{World, approval_question};
 
 /// A world in which only signed answers count, with a question.
 fn signing() -> World {
@@ -319,8 +319,7 @@ fn what_an_agent_does_is_never_signed_and_a_run_allows_no_call_however_it_hides(
     world.sh("CLAUDECODE=1 ask-answer w a");
     let answer = world.document("answered/w.json")["answer"].clone();
     assert_eq!((&answer["through"], &answer["signature"]), (&json!("agent"), &json!(null)));
-    let call = json!({"workflow_id": "call", "question": "May the agent call Bash?", "type": "choice", "free_text": false,
-        "options": {"once": "exactly this call", "workflow": "whenever"}, "approval": {"tool": "Bash", "sha256": "a".repeat(64)}});
+    let call = approval_question("call", "May the agent call Bash?");
     std::fs::write(world.in_mailbox("pending/call.json"), call.to_string()).unwrap();
     let said = world.refused(4, "env ASKBOX_RUN=w/x/1 sh -c 'env -u ASKBOX_RUN ask-answer call once; exit $?'");
     assert!(said.contains("an agent's run answers no such question"), "{said}");

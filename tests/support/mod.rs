@@ -6,6 +6,7 @@
 //! | `world/` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
 //! | `watcher.rs` | a running `relaunch watch` |
 //! | `process.rs` | how every process is started, waited for and killed; [`until`] |
+//! | `approval.rs` | the question of an approval, as askbox writes it |
 //! | `dice.rs` | choices that a seed repeats |
 //! | `disk/` | the disk that records what it is told, and whether this machine can mount one |
 //! | `files.rs` | names and contents of folders, and programs that a test writes |
@@ -19,6 +20,7 @@
 //! | `json_schema.rs` | a small validator |
 #![allow(dead_code, unused_imports, reason = "each of the test programs uses a part")]
 
+pub mod approval;
 pub mod claude;
 pub mod dice;
 pub mod files;
@@ -33,6 +35,7 @@ pub mod tools;
 pub mod watcher;
 pub mod world;
 
+pub use approval::approval_question;
 pub use claude::ClaudeWorld;
 pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};

@@ -4,9 +4,8 @@ use askbox::document::Document;
 use askbox::mailbox::documents::checks::check_answer::{self, Given};
 use askbox::mailbox::documents::checks::check_question;
 use askbox::mailbox::documents::checks::match_option::{self, Meaning};
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::due::timers::{self, Timer};
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 use askbox::surface::ask_answer::{answering, ask_user, question_text};
 use askbox::{id, text, time};
@@ -91,7 +90,7 @@ pub fn answer(bytes: &[u8]) {
         is_as_meant(&question, answer);
     }
     // As `ask-answer --file` takes it, and as words of a command line.
-    let person = Answerer::person("ann", "fuzz", Through::Terminal).expect("a name");
+    let person = Caller::person("ann", "fuzz").expect("a name");
     match answering::from_json(&question, given, &person) {
         Ok(answer) => is_as_meant(&question, answer),
         Err(e) => promises::is_a_usable_error(&e),

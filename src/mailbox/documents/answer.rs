@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::documents::shown::Shown;
 use crate::time::{self, Time};
 
 /// The field `by` of an answer that is the asker's default.
@@ -138,9 +139,12 @@ pub struct Answer {
     /// When it was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// The hash of the question that the person saw.
+    /// The hash of the text of the question that the person saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
+    /// The hash of everything that was shown of the question. Missing in answers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
     /// A remark beside the value, the reason for declining, or the person's own question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -169,6 +173,7 @@ struct Full {
     through: Option<Through>,
     at: Option<Time>,
     question_hash: Option<Uuid>,
+    shown: Option<Shown>,
     note: Option<String>,
     signature: Option<String>,
     #[serde(default)]
@@ -192,6 +197,7 @@ impl<'de> Deserialize<'de> for Spelling {
             through: None,
             at: None,
             question_hash: None,
+            shown: None,
             note: None,
             signature: None,
             asks_back: false,
@@ -202,11 +208,11 @@ impl<'de> Deserialize<'de> for Spelling {
 
 impl From<Spelling> for Answer {
     fn from(
-        Spelling(Full { outcome, value, by, channel, through, at, question_hash, note, signature, asks_back, offer_id }): Spelling,
+        Spelling(Full { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }): Spelling,
     ) -> Self {
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, through, at, question_hash, note, signature, asks_back, offer_id }
+        Self { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }
     }
 }
 
@@ -222,6 +228,7 @@ impl Answer {
             through: None,
             at: Some(time::now()),
             question_hash: None,
+            shown: None,
             note: None,
             signature: None,
             asks_back: false,

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, MAX_ANSWER};
+use crate::mailbox::documents::shown::Shown;
 
 /// The longest offer, in bytes of its JSON: every character of an answer may be escaped.
 pub const MAX_OFFER: u64 = 6 * MAX_ANSWER as u64 + (64 << 10);
@@ -27,8 +28,11 @@ pub struct Offer {
     pub workflow_id: WorkflowId,
     /// The round that was shown.
     pub question_id: QuestionId,
-    /// The hash of the question that was shown.
+    /// The hash of the text of the question that was shown.
     pub question_hash: Uuid,
+    /// The hash of everything that was shown. Missing in an offer of an earlier version, and for a question of a machine of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
     /// The answer.
     pub answer: Answer,
     /// Whether the person was asked already if the answer is close to an option, and meant these words.
@@ -39,9 +43,9 @@ pub struct Offer {
 impl Offer {
     /// A new offer of this answer.
     #[must_use]
-    pub fn new(round: &RoundId, question_hash: Uuid, answer: Answer, own_words: bool) -> Self {
+    pub fn new(round: &RoundId, question_hash: Uuid, shown: Option<Shown>, answer: Answer, own_words: bool) -> Self {
         let offer_id = Uuid::now_v7();
-        Self { offer_id, workflow_id: round.workflow.clone(), question_id: round.question, question_hash, answer, own_words }
+        Self { offer_id, workflow_id: round.workflow.clone(), question_id: round.question, question_hash, shown, answer, own_words }
     }
 
     /// The round that it is for.

@@ -1,8 +1,83 @@
-//! What of a question is for people everywhere, and what belongs to its machine alone.
+//! What of a question is for people everywhere, what belongs to its machine alone, and the hash of what was shown.
 
-use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::document;
+use crate::error::{Error, Result};
 use crate::mailbox::documents::question::Question;
+
+/// The hash of everything that any surface shows of a question. A decision names the `Shown` that it was made on.
+///
+/// It is the SHA-256 of two hashes, which a signature covers too: [`for_everybody`], and [`for_its_machine`], which another machine is told as
+/// a hash. It leaves out what the transitions write: the round's id (a file made by hand has none before its answer), the answers, and the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
+pub struct Shown([u8; 32]);
+
+impl Shown {
+    /// The hash of this question.
+    ///
+    /// # Errors
+    /// If the question cannot be written as JSON.
+    pub fn of(question: &Question) -> Result<Self> {
+        Self::with(question, &for_its_machine(question)?)
+    }
+
+    /// [`Self::of`] for a question of another machine, which has told the hash of what it keeps to itself.
+    ///
+    /// # Errors
+    /// If the question cannot be written as JSON.
+    pub fn with(question: &Question, for_its_machine: &str) -> Result<Self> {
+        let both = document::to_json(&(for_everybody(question)?, for_its_machine))?;
+        Ok(Self(Sha256::digest(both).into()))
+    }
+
+    /// Whether this is the hash of this question.
+    #[must_use]
+    pub fn is_of(self, question: &Question) -> bool {
+        Self::of(question).is_ok_and(|now| now == self)
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Shown {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = |n: usize| text.get(2 * n..2 * n + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..32).map(digits).collect();
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).map(Self);
+        // This also refuses signs, capital letters and further text.
+        bytes.filter(|shown| shown.to_string() == text).ok_or_else(|| {
+            Error::invalid("shown", "is not a SHA-256 of 64 lowercase hexadecimal digits", "look at the question again, and decide anew")
+        })
+    }
+}
+
+impl TryFrom<String> for Shown {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Shown> for String {
+    fn from(shown: Shown) -> Self {
+        shown.to_string()
+    }
+}
 
 /// The field beside a question that people elsewhere are shown: the hash of what its machine keeps to itself, so that they can sign for it.
 pub const OF_ITS_MACHINE: &str = "of_its_machine";
@@ -27,8 +102,90 @@ pub fn shown(question: &Question) -> Question {
     }
 }
 
-/// What [`shown`] leaves out of the question itself, in the order in which it is hashed.
-pub fn of_its_machine(question: &Question) -> impl Serialize {
+/// Whether two questions ask for the same: whoever made a call again knows what it asks, and not when, where and by whom it was asked before.
+#[must_use]
+pub fn asks_the_same(one: &Question, other: &Question) -> bool {
+    let asked = |q: &Question| {
+        let question = Question::new(q.workflow_id.clone(), q.question.clone());
+        let (kind, options, free_text, range, questions) = (q.kind, q.options.clone(), q.free_text, q.range.clone(), q.questions.clone());
+        let (context, default, until) = (q.context.clone(), q.default.clone(), q.until.clone());
+        let (approval, elicited_by) = (q.approval.clone(), q.elicited_by.clone());
+        Question { kind, options, free_text, range, questions, context, default, until, approval, elicited_by, ..question }
+    };
+    asked(one) == asked(other)
+}
+
+/// Whether two questions look the same on every surface.
+#[must_use]
+pub fn is_same(one: &Question, other: &Question) -> bool {
+    Shown::of(one).is_ok_and(|shown| shown.is_of(other))
+}
+
+/// The SHA-256 of what people everywhere are shown of the question, in hexadecimal digits.
+///
+/// # Errors
+/// If the question cannot be written as JSON.
+pub fn for_everybody(question: &Question) -> Result<String> {
+    sha256(&Question { schema_version: None, question_id: None, taken_back: None, ..shown(question) })
+}
+
+/// The SHA-256 of what belongs to the question's machine alone: what [`shown`] leaves out of the question itself.
+///
+/// # Errors
+/// If the question cannot be written as JSON.
+pub fn for_its_machine(question: &Question) -> Result<String> {
     let (call, is_told) = (&question.tool_call, (&question.prompt, &question.reads, &question.results));
-    (&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in, call, is_told.0, is_told.1, is_told.2)
+    sha256(&(&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in, call, is_told.0, is_told.1, is_told.2))
+}
+
+fn sha256(value: &impl Serialize) -> Result<String> {
+    Ok(Sha256::digest(document::to_json(value)?).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown_of(json: &str) -> Shown {
+        Shown::of(&serde_json::from_str(json).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn whatever_a_surface_shows_changes_what_was_shown() {
+        let one = shown_of(r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why"}"#);
+        for other in [
+            r#"{"workflow_id":"v","question":"Merge?","options":{"y":"Yes"},"context":"why"}"#,
+            r#"{"workflow_id":"w","question":"Drop?","options":{"y":"Yes"},"context":"why"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"No"},"context":"why"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":[{"label":"y","description":"Yes","preview":"p"}],"context":"why"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"else"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","asked_by":"x"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","cwd":"/x"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","checkpoint":"/x"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","expires_at":"2026-01-01T00:00:00Z"}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","approval":{"tool":"Bash","sha256":"x"}}"#,
+        ] {
+            assert_ne!(shown_of(other), one, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_the_transitions_write_does_not_change_what_was_shown() {
+        let id = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
+        let written = format!(
+            r#"{{"schema_version":1,"workflow_id":"w","question":"?","question_id":"{id}","answer":"yes","closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}}}}"#
+        );
+        assert_eq!(shown_of(&written), shown_of(r#"{"workflow_id":"w","question":"?"}"#));
+    }
+
+    #[test]
+    fn what_was_shown_is_read_as_it_is_written() {
+        let shown = shown_of(r#"{"workflow_id":"w","question":"?"}"#);
+        let text = shown.to_string();
+        assert_eq!(text.parse::<Shown>().unwrap(), shown);
+        assert_eq!(serde_json::to_string(&shown).unwrap(), format!("{text:?}"));
+        for wrong in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &format!("+{}", &text[1..]), "", "é"] {
+            assert_eq!(wrong.parse::<Shown>().is_ok(), false, "{wrong}");
+        }
+    }
 }

@@ -22,6 +22,7 @@ use crate::mailbox::documents::checks::check_answer::{self, Given};
 use crate::mailbox::documents::checks::check_question;
 use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
+use crate::mailbox::documents::shown::Shown;
 use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::quarantine::{grace_left, quarantine};
@@ -87,6 +88,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
         through: Some(Through::File),
         at: Some(time::to_the_millisecond(reply.at.unwrap_or_else(|| read_question::modified(&path).into()))),
         question_hash: Some(document.typed.hash()?),
+        shown: Some(Shown::of(&document.typed)?),
         ..reply
     };
     document.typed.question_id = Some(round.question);

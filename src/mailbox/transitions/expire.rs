@@ -14,15 +14,17 @@ use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
+use crate::mailbox::documents::checks::check_answer::Given;
 use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::documents::fields::until::Until;
-use crate::mailbox::documents::question::{OnExpiry, QuestionDocument};
+use crate::mailbox::documents::question::{OnExpiry, Question, QuestionDocument};
 use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::round;
-use crate::mailbox::transitions::{accept, close, settle};
+use crate::mailbox::transitions::accept::{self, Decision, On};
+use crate::mailbox::transitions::{close, settle};
 use crate::mailbox::trust::Policy;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::time::Time;
 
 /// The effect of an expiry.
@@ -45,11 +47,10 @@ pub enum Expiry {
 /// Answers a question with the event that it waits for. The caller has found that `until` has come.
 pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
-    if pending(mailbox, &lock, round)?.is_none_or(|document| document.typed.until.as_ref() != Some(until)) {
-        return Ok(Expiry::Nothing);
-    }
+    let waits = pending(mailbox, &lock, round)?.filter(|document| document.typed.until.as_ref() == Some(until));
+    let Some(document) = waits else { return Ok(Expiry::Nothing) };
     drop(lock);
-    answer(mailbox, round, until.answer(), Expiry::Came)
+    answer(mailbox, round, &document.typed, until.answer(), Expiry::Came)
 }
 
 /// Answers a question that waits for a time which has come; or applies its `on_expiry`, if it is due. If both are, the earlier one counts.
@@ -61,13 +62,13 @@ pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) ->
         && *at <= due.unwrap_or(now)
     {
         drop(lock);
-        return answer(mailbox, round, until.answer(), Expiry::Came);
+        return answer(mailbox, round, &document.typed, until.answer(), Expiry::Came);
     }
     let Some(expires_at) = due else { return Ok(Expiry::Nothing) };
     match (document.typed.on_expiry(), policy.value_in_time(&document.typed)) {
         (OnExpiry::Default, Some(value)) => {
             drop(lock);
-            answer(mailbox, round, Answer::value(value, BY_DEFAULT, "timer"), Expiry::Defaulted)
+            answer(mailbox, round, &document.typed, Answer::value(value, BY_DEFAULT, "timer"), Expiry::Defaulted)
         }
         (OnExpiry::Cancel, _) => {
             close::pending(mailbox, &lock, document, Closing::now(Closed::Expired, "timer", None))?;
@@ -91,8 +92,10 @@ fn pending(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId) -> Result<Op
     }
 }
 
-fn answer(mailbox: &Mailbox, round: &RoundId, reply: Answer, done: Expiry) -> Result<Expiry> {
-    match accept::answer_pending(mailbox, &round.workflow, Some(round.question), &Answerer::asker(), |_| Ok(reply)) {
+fn answer(mailbox: &Mailbox, round: &RoundId, question: &Question, reply: Answer, done: Expiry) -> Result<Expiry> {
+    let asker = Caller::asker();
+    let decision = Decision { caller: &asker, on: On::question(round, question)?, given: Given::ByAsker };
+    match accept::answer_pending(mailbox, &round.workflow, decision, |_| Ok(reply)) {
         Ok(Some(_)) => Ok(done),
         // A person was first.
         Ok(None) => Ok(Expiry::Nothing),

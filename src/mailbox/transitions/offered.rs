@@ -10,27 +10,28 @@
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::documents::answer::Answer;
-use crate::mailbox::documents::checks::check_answer;
+use crate::mailbox::documents::checks::check_answer::Given;
 use crate::mailbox::documents::fields::closing::TakenBack;
 use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::documents::question::Question;
 use crate::mailbox::layout::{Folder, Mailbox};
-use crate::mailbox::transitions::accept;
+use crate::mailbox::transitions::accept::{self, Decision, On, Waiting};
 use crate::mailbox::trust::Policy;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::{Below, Caller};
 use crate::mailbox::{read_question, round};
 use crate::time;
 
 /// How far the clock of a machine that signs may be ahead, in minutes.
 const CLOCKS_DIFFER: i64 = 10;
 
-/// Applies an offer to the mailbox of the machine that has the question.
+/// Applies an offer to the mailbox of the machine that has the question. `below`: what is above the process that takes the offer. An offer that
+/// a command below an agent brings is an agent's, whatever the offer says.
 ///
 /// # Errors
 /// Where nothing was decided, and the offer may come again: the mailbox cannot be read or written, or an earlier answer of the
 /// workflow still waits for its run.
-pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer) -> Result<Verdict> {
+pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer, below: Below) -> Result<Verdict> {
     if let Err(e) = offer.check() {
         return Ok(verdict(offer, Decided::Invalid, &e));
     }
@@ -38,10 +39,15 @@ pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer) -> Result<Verdic
     if let Some(known) = known(mailbox, offer, &round) {
         return Ok(known);
     }
-    let through = offer.answer.through.clone().unwrap_or(Through::File);
-    let person = match Answerer::person(&offer.answer.by, &offer.answer.channel, through.clone()) {
-        Ok(person) if offer.own_words => person.in_own_words(),
-        Ok(person) => person,
+    let through = match below {
+        Below::Agent | Below::Run => Through::Agent,
+        // Another machine's command has no terminal here.
+        Below::NoAgent | Below::Unknown => offer.answer.through.clone().unwrap_or(Through::File),
+    };
+    // Who offers is a process of the other machine.
+    let there = if below == Below::Unknown { Below::NoAgent } else { below };
+    let caller = match Caller::new(&offer.answer.by, &offer.answer.channel, through.clone(), there) {
+        Ok(caller) => caller,
         Err(e) => return Ok(verdict(offer, Decided::Invalid, &e)),
     };
     let given = Answer { through: Some(through), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
@@ -51,26 +57,34 @@ pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer) -> Result<Verdic
         // The clock of the machine that decides counts.
         None => Answer { at: Some(time::now()), signature: None, ..given },
     };
-    let mut refused = None;
-    let result = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &person, |question| {
-        refused = refusal(mailbox, policy, question, offer, &answer, &person)?;
-        if refused.is_some() { Err(changed(&round)) } else { Ok(answer.clone()) }
-    });
-    match (refused, result) {
-        (Some(refused), _) => Ok(refused),
-        (None, Ok(Some(accepted))) => Ok(Verdict { warning: accepted.warning, ..accepted_as(offer, &accepted.answer) }),
-        // Nothing is pending, or another round is: the offer came too late. What the same offer has done meanwhile counts.
-        (None, Ok(None)) => match (known(mailbox, offer, &round), over(mailbox, offer, &round)) {
-            (Some(verdict), _) | (None, Some(verdict)) => Ok(verdict),
-            (None, None) => too_late(mailbox, offer, &round, answer, &person),
-        },
-        (None, Err(e @ Error::Conflict { .. })) => match known(mailbox, offer, &round).or_else(|| over(mailbox, offer, &round)) {
-            Some(verdict) => Ok(verdict),
-            None if is_pending(mailbox, &round) => Err(e),
-            None => Ok(verdict(offer, Decided::Changed, &e)),
-        },
-        (None, Err(e)) => Err(e),
+    let on = offer.shown.map_or(On::Text(round.question, offer.question_hash), |shown| On::Shown(round.question, shown));
+    let own_words = if offer.own_words { Given::InOwnWords } else { Given::ByPerson };
+    let decision = Decision { caller: &caller, on, given: own_words };
+    let Some(waiting) = Waiting::of(mailbox, mailbox.lock(&round.workflow)?)? else {
+        return too_late(mailbox, offer, &round, decision, answer);
+    };
+    // The same offer may have come just now.
+    if let Some(known) = known_in(waiting.question(), offer) {
+        return Ok(known);
     }
+    let decided = match waiting.decide(decision, |_| Ok(answer)) {
+        Ok(decided) => decided,
+        Err(e @ Error::Invalid { .. }) => return Ok(verdict(offer, Decided::Invalid, &e)),
+        // Another round is pending, this one was changed, or it is not for an agent to decide. What became of this round counts first.
+        Err(e @ Error::Conflict { .. }) => {
+            return Ok(known_or_over(mailbox, offer, &round).unwrap_or_else(|| verdict(offer, Decided::Changed, &e)));
+        }
+        Err(e) => return Err(e),
+    };
+    if let Some(refused) = refusal(mailbox, policy, offer, &decided.question()) {
+        return Ok(refused);
+    }
+    let accepted = decided.accept()?;
+    Ok(Verdict { warning: accepted.warning, ..accepted_as(offer, &accepted.answer) })
+}
+
+fn known_or_over(mailbox: &Mailbox, offer: &Offer, round: &RoundId) -> Option<Verdict> {
+    known(mailbox, offer, round).or_else(|| over(mailbox, offer, round))
 }
 
 /// The verdict of an offer that came before.
@@ -99,48 +113,32 @@ fn over(mailbox: &Mailbox, offer: &Offer, round: &RoundId) -> Option<Verdict> {
     Some(verdict(offer, Decided::Lost, &Error::conflict(message, format!("see it with: ask-answer show {}", round.workflow))))
 }
 
-/// No person answered before the round ended. The answer is kept with it, and shown.
-fn too_late(mailbox: &Mailbox, offer: &Offer, round: &RoundId, answer: Answer, person: &Answerer) -> Result<Verdict> {
-    match accept::answer(mailbox, &round.workflow, Some(round.question), answer.clone(), person) {
+/// Nothing is pending. Says who won; if no person answered before the round ended, the answer is kept with it, and shown.
+fn too_late(mailbox: &Mailbox, offer: &Offer, round: &RoundId, decision: Decision<'_>, answer: Answer) -> Result<Verdict> {
+    if let Some(verdict) = known_or_over(mailbox, offer, round) {
+        return Ok(verdict);
+    }
+    match accept::answer(mailbox, &round.workflow, decision, answer) {
         // It was taken back, or brought back, just now.
         Ok(accepted) => Ok(accepted_as(offer, &accepted.answer)),
-        Err(e @ (Error::Conflict { .. } | Error::NotFound { .. })) => Ok(match over(mailbox, offer, round) {
-            Some(verdict) => verdict,
-            None => verdict(offer, Decided::Closed, &e),
-        }),
+        Err(e @ (Error::Conflict { .. } | Error::NotFound { .. })) => {
+            Ok(over(mailbox, offer, round).unwrap_or_else(|| verdict(offer, Decided::Closed, &e)))
+        }
         Err(e) => Err(e),
     }
 }
 
-/// Why the question that waits now does not take the answer.
-fn refusal(
-    mailbox: &Mailbox,
-    policy: &Policy,
-    question: &Question,
-    offer: &Offer,
-    answer: &Answer,
-    person: &Answerer,
-) -> Result<Option<Verdict>> {
-    if let Some(known) = known_in(question, offer) {
-        return Ok(Some(known));
-    }
-    if question.hash()? != offer.question_hash {
-        return Ok(Some(verdict(offer, Decided::Changed, &changed(&offer.round()))));
-    }
-    let answer = match check_answer::check(question, answer.clone(), person.given()) {
-        Ok(answer) => answer,
-        Err(e) => return Ok(Some(verdict(offer, Decided::Invalid, &e))),
-    };
-    let clock = policy.signed_by.as_ref().and_then(|_| wrong_clock(mailbox, &offer.round(), &answer));
+/// Why the answer of this question would not count.
+fn refusal(mailbox: &Mailbox, policy: &Policy, offer: &Offer, question: &Question) -> Option<Verdict> {
+    let answer = question.answer.as_ref()?;
+    let clock = policy.signed_by.as_ref().and_then(|_| wrong_clock(mailbox, &offer.round(), answer));
     if let Some(error) = clock {
-        return Ok(Some(verdict(offer, Decided::Invalid, &error)));
+        return Some(verdict(offer, Decided::Invalid, &error));
     }
     let through = answer.through.clone().unwrap_or(Through::File);
-    let judged = policy.judge(&Question { answer: Some(answer), ..question.clone() });
-    Ok(judged.err().map(|why| {
-        let said = format!("this answer does not count there: {}", why.0);
-        verdict(offer, Decided::Invalid, &Error::failed(said, what_would_count(policy, &through)))
-    }))
+    let why = policy.judge(question).err()?;
+    let said = format!("this answer does not count there: {}", why.0);
+    Some(verdict(offer, Decided::Invalid, &Error::failed(said, what_would_count(policy, &through))))
 }
 
 /// What to do about an answer that the operator's policy refuses. Signing is no help where it came through what is not accepted.
@@ -171,18 +169,6 @@ fn wrong_clock(mailbox: &Mailbox, round: &RoundId, answer: &Answer) -> Option<Er
         format!("it was signed at {said}, and it is {here} here: the clocks of the two machines differ too much"),
         "set the clocks, and answer again",
     ))
-}
-
-fn changed(round: &RoundId) -> Error {
-    Error::conflict(
-        format!("the question of {} is not the one that was shown to you", round.workflow),
-        format!("see it with: ask-answer show {}", round.workflow),
-    )
-}
-
-fn is_pending(mailbox: &Mailbox, round: &RoundId) -> bool {
-    let pending = read_question::pending(mailbox, &round.workflow);
-    pending.is_ok_and(|document| round::of_pending(mailbox, &document.typed).is_ok_and(|now| now == *round))
 }
 
 /// The documents of a round, in the order in which it moves: one that moves meanwhile is found at least once.

@@ -34,10 +34,12 @@ pub enum IfPending {
 }
 
 /// The proof that a question is pending.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
     /// The question's round.
     pub round: RoundId,
+    /// The question as it waits.
+    pub question: Question,
     /// The same question was pending before; nothing was written.
     pub repeated: bool,
 }
@@ -77,7 +79,7 @@ pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: 
         return post_locked_or_disarm(mailbox, prepared, if_pending);
     }
     audit::record(mailbox, prepared.entry());
-    Ok(Receipt { round: prepared.round, repeated: false })
+    Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
 }
 
 /// Posts many questions with one sync of the folder. Each is posted or refused by itself. Once this returns, every question with
@@ -106,7 +108,7 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
                 return post_locked_or_disarm(mailbox, prepared, if_pending);
             }
             posted.push(prepared.entry());
-            Ok(Receipt { round: prepared.round, repeated: false })
+            Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
         }));
     }
     audit::record_all(mailbox, &posted);
@@ -165,7 +167,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
         if same(&earlier.typed, question) {
-            return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, repeated: true });
+            return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, question: earlier.typed, repeated: true });
         }
         if if_pending == IfPending::Conflict {
             let title = crate::text::excerpt(&earlier.typed.title(), 60);
@@ -183,7 +185,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
         }
     }
     audit::record(mailbox, Entry::of("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));
-    Ok(Receipt { round: round.clone(), repeated: false })
+    Ok(Receipt { round: round.clone(), question: question.clone(), repeated: false })
 }
 
 /// Whether two questions are the same to the person who reads them and to the agent that resumes.

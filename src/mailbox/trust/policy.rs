@@ -48,6 +48,9 @@ impl Policy {
     /// # Errors
     /// Why it does not count.
     pub fn judge(&self, question: &Question) -> Result<(), Untrusted> {
+        if question.answer.as_ref().is_some_and(|answer| !is_to_this_question(question, answer)) {
+            return Err(Untrusted("its question was changed after it was answered".into()));
+        }
         if self.takes_everything() {
             return Ok(());
         }
@@ -58,7 +61,7 @@ impl Policy {
         self.accepts(answer.through.as_ref().unwrap_or(&Through::File))?;
         let Some(keys) = &self.signed_by else { return Ok(()) };
         let Some(signature) = &answer.signature else { return Err(Untrusted("it is not signed (answers.require_signed)".into())) };
-        // The hash in the answer is not believed: the question that lies there is the one that must have been seen.
+        // A signed answer names its question.
         let is_of_this = question.hash().is_ok_and(|hash| answer.question_hash == Some(hash));
         let bytes = signed_bytes::of(question, answer).ok().filter(|_| is_of_this);
         match bytes.is_some_and(|bytes| keys.iter().any(|key| key.has_signed(&bytes, signature))) {
@@ -143,6 +146,15 @@ impl Policy {
     }
 }
 
+/// Whether the question is still what the person was shown, as far as the answer says. One that was made by hand says nothing.
+fn is_to_this_question(question: &Question, answer: &Answer) -> bool {
+    match (answer.shown, answer.question_hash) {
+        (Some(shown), _) => shown.is_of(question),
+        (None, Some(hash)) => question.hash().is_ok_and(|now| now == hash),
+        (None, None) => true,
+    }
+}
+
 /// Whether this is the event that the question waits for.
 fn is_the_event(question: &Question, answer: &Answer) -> bool {
     let has_come = |until: &&Until| !matches!(until, Until::At(at) if *at > time::now());
@@ -212,11 +224,8 @@ mod tests {
         let policy = Policy { accept: vec![Through::Terminal], signed_by: None };
         let signed = requires(&SecretKey::generate());
         let over = r#","options":["a","b"],"default":"a","expires_at":"2026-01-01T00:00:00Z""#;
-        let by = |by: &str, value: &str| {
-            format!(
-                r#","answer":{{"value":"{value}","by":"{by}","channel":"file","at":"2026-01-01T00:00:01Z","question_hash":"20f2cba4-940b-5b05-aa8f-e8f823ba86c7"}}"#
-            )
-        };
+        let by =
+            |by: &str, value: &str| format!(r#","answer":{{"value":"{value}","by":"{by}","channel":"file","at":"2026-01-01T00:00:01Z"}}"#);
         assert_eq!(policy.judge(&asked(&format!("{over}{}", by("default", "a")))), Ok(()));
         assert!(signed.judge(&asked(&format!("{over}{}", by("default", "a")))).is_err());
         let event = asked(&format!(r#","until":{{"file":"/a"}}{}"#, by("event", "/a")));

@@ -1,9 +1,6 @@
 //! The bytes that are signed: all of an answer that a reader acts on, and the whole question, as the person saw it and as its agent goes on
 //! from it.
 
-use serde::Serialize;
-use sha2::{Digest, Sha256};
-
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::Answer;
@@ -19,7 +16,7 @@ pub const FIRST_LINE: &str = "askbox answer v1\n";
 /// # Errors
 /// If the question has no id, or the answer is not complete.
 pub fn of(question: &Question, answer: &Answer) -> Result<Vec<u8>> {
-    with(question, &of_its_machine(question)?, answer)
+    with(question, &shown::for_its_machine(question)?, answer)
 }
 
 /// [`of`], where the question is only what people elsewhere are shown, and its machine has told the hash of the rest.
@@ -31,7 +28,7 @@ pub fn with(question: &Question, of_its_machine: &str, answer: &Answer) -> Resul
     let round = question.question_id.ok_or_else(|| incomplete("question_id"))?;
     let hash = answer.question_hash.ok_or_else(|| incomplete("answer.question_hash"))?;
     let at = time::rfc3339(answer.at.ok_or_else(|| incomplete("answer.at"))?);
-    let of = (&question.workflow_id, round, hash, seen(question)?, of_its_machine);
+    let of = (&question.workflow_id, round, hash, shown::for_everybody(question)?, of_its_machine);
     let said = (answer.outcome, &answer.value, &answer.note, answer.asks_back);
     let content = (of.0, of.1, of.2, of.3, of.4, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
     let mut bytes = FIRST_LINE.as_bytes().to_vec();
@@ -39,27 +36,10 @@ pub fn with(question: &Question, of_its_machine: &str, answer: &Answer) -> Resul
     Ok(bytes)
 }
 
-/// The SHA-256 of all that is shown of the question everywhere, but for what the transitions write. `question_hash` is a shorter hash, and leaves
-/// much out.
-fn seen(question: &Question) -> Result<String> {
-    sha256(&Question { schema_version: None, question_id: None, taken_back: None, ..shown::shown(question) })
-}
-
-/// The SHA-256 of what belongs to the question's machine alone.
-///
-/// # Errors
-/// If it cannot be written as JSON.
-pub fn of_its_machine(question: &Question) -> Result<String> {
-    sha256(&shown::of_its_machine(question))
-}
-
-fn sha256(value: &impl Serialize) -> Result<String> {
-    Ok(Sha256::digest(document::to_json(value)?).iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::{Digest, Sha256};
 
     const DOCUMENT: &str = r#"{"workflow_id": "wf8", "question": "Q8?", "question_id": "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "context": "why",
         "answer": {"value": "yes", "by": "ann", "channel": "ask-answer", "through": "terminal", "at": "2026-11-24T08:00:00+01:00",

@@ -18,8 +18,9 @@ use crate::document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::documents::fields::through::Through;
-use crate::mailbox::transitions::accept::{self, Accepted};
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::transitions::accept::{self, Accepted, Decision, On};
+use crate::mailbox::who::caller::{Below, Caller};
 use crate::mailbox::{AnswerValue, Mailbox, Question};
 use crate::news::events::ledger::FOLDER;
 
@@ -70,7 +71,7 @@ impl ReplyKey {
     fn mac(&self, target: &str, round: &RoundId, question: &Question, key: &str) -> Result<Hmac<Sha256>> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).map_err(|e| Error::failed(e.to_string(), "report this as a bug"))?;
-        mac.update(&document::to_json(&(target, round.workflow.as_str(), round.question, question.hash()?, key))?);
+        mac.update(&document::to_json(&(target, round.workflow.as_str(), round.question, Shown::of(question)?, key))?);
         Ok(mac)
     }
 
@@ -136,14 +137,14 @@ fn reply(message: &str) -> Option<Reply> {
 /// [`Error::Invalid`] if the button was not made here for this question, [`Error::Conflict`] and [`Error::NotFound`] if it came too late.
 pub(in crate::news) fn apply(mailbox: &Mailbox, key: &ReplyKey, target: &str, person: &str, reply: &Reply) -> Result<Accepted> {
     let round = &reply.round;
-    let answerer = Answerer::person(person, CHANNEL, Through::Message)?;
+    let caller = Caller::new(person, CHANNEL, Through::Message, Below::NoAgent)?;
     // Says so at once if it would not count.
     let _ = config::load()?.config.answers.signer(&Through::Message)?;
-    let answered = accept::answer_pending(mailbox, &round.workflow, Some(round.question), &answerer, |question| {
+    let answered = accept::answer_pending(mailbox, &round.workflow, Decision::of(&caller, On::Round(round.question)), |question| {
         if !key.fits(&reply.code, target, round, question, &reply.key)? {
             return Err(Error::invalid("reply", "is not from a button of this mailbox", "answer the question at a terminal"));
         }
-        Ok(answerer.value(AnswerValue::Text(reply.key.clone())))
+        Ok(caller.value(AnswerValue::Text(reply.key.clone())))
     })?;
     answered.ok_or_else(|| Error::not_found(format!("{} waits for no answer", round.workflow), "see: ask-answer list"))
 }

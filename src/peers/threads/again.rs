@@ -95,7 +95,7 @@ mod tests {
 
     fn offer_of(id: QuestionId, word: &str) -> Offer {
         let round = RoundId { workflow: "w".parse().unwrap(), question: id };
-        Offer::new(&round, Uuid::nil(), Answer::value(AnswerValue::Text(word.into()), "ann", "inbox"), true)
+        Offer::new(&round, Uuid::nil(), None, Answer::value(AnswerValue::Text(word.into()), "ann", "inbox"), true)
     }
 
     fn verdict(offer: &Offer, decided: Decided) -> Result<Offered, NotOffered> {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 
 /// The longest line in `/proc/PID/stat` up to the parent's pid, in bytes, and more.
 const STAT: usize = 512;
@@ -35,6 +36,11 @@ impl Ancestor {
         let Some(environment) = self.environment() else { return false };
         let sets = |entry: &[u8], name: &str| entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.len() > 1 && rest[0] == b'=');
         environment.split(|byte| *byte == 0).any(|entry| variables.iter().any(|name| sets(entry, name)))
+    }
+
+    /// Whether it belongs to a user other than root.
+    pub(crate) fn is_an_ordinary_users(&self) -> bool {
+        std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|process| process.uid() != 0)
     }
 
     fn environment(&self) -> Option<Vec<u8>> {

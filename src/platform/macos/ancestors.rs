@@ -20,6 +20,11 @@ impl Ancestor {
         self.seen.is_called(name)
     }
 
+    /// Whether it belongs to a user other than root. Not known here: a process below an orphan is taken for a person's.
+    pub(crate) fn is_an_ordinary_users(&self) -> bool {
+        false
+    }
+
     /// Whether its environment sets one of these variables to something; not if it cannot be read.
     pub(crate) fn has_any(&self, variables: &[&str]) -> bool {
         self.seen.environment().is_some_and(|all| variables.iter().any(|name| all.get(name).is_some_and(|value| !value.is_empty())))

@@ -9,10 +9,12 @@ use crate::disk::{self, Lock};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::documents::fields::until::Until;
+use crate::mailbox::documents::shown::Shown;
 use crate::mailbox::due::event;
 use crate::mailbox::transitions::expire;
+use crate::mailbox::transitions::post::Receipt;
 use crate::mailbox::trust::Policy;
-use crate::mailbox::{Folder, Mailbox, read_question};
+use crate::mailbox::{Folder, Mailbox, Question, read_question};
 use crate::run::attempt::record::{self, Claimant, State};
 use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
 use crate::time;
@@ -60,10 +62,56 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
 }
 
+/// What an asker waits for: the answer to exactly this question.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The round.
+    pub round: RoundId,
+    shown: Shown,
+}
+
+impl Asked {
+    /// The question that was posted.
+    ///
+    /// # Errors
+    /// If it cannot be written as JSON.
+    pub fn of(receipt: &Receipt) -> Result<Self> {
+        Ok(Self { round: receipt.round.clone(), shown: Shown::of(&receipt.question)? })
+    }
+
+    /// Whether this is the question that was posted.
+    #[must_use]
+    pub fn is(&self, question: &Question) -> bool {
+        self.shown.is_of(question)
+    }
+}
+
+/// What came of a wait.
+#[derive(Debug)]
+pub enum Waited {
+    /// The answer, claimed. Deliver it, then call [`Claim::delivered`].
+    Answered(Box<Claim<OnRecord>>),
+    /// An answer to another question: somebody has changed the file after it was posted. The round is closed as superseded; ask anew.
+    Changed,
+    /// The time is over, or the round ended otherwise.
+    Nothing,
+}
+
 impl Waiter {
-    /// Waits for the answer of `round` that counts, and claims it. Deliver the answer, then call [`Claim::delivered`]. `None` if the time is over or the
-    /// round ended otherwise. May be called again: the lock is held until the waiter is dropped.
-    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
+    /// Waits for the answer that counts, and claims it. May be called again: the lock is held until the waiter is dropped.
+    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, asked: &Asked, patience: Duration) -> Result<Waited> {
+        match self.claim(mailbox, policy, &asked.round, patience)? {
+            None => Ok(Waited::Nothing),
+            Some(claim) if asked.is(&claim.document.typed) => Ok(Waited::Answered(Box::new(claim))),
+            Some(claim) => {
+                claim.superseded(mailbox, "askbox", "its question was changed after it was asked, so it is asked anew")?;
+                Ok(Waited::Changed)
+            }
+        }
+    }
+
+    /// Waits for an answer of the round, and claims it. `None` if the time is over or the round ended otherwise.
+    fn claim(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled. A single look needs none: to set them up and take them down costs milliseconds.
         let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();

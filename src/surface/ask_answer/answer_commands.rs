@@ -10,18 +10,18 @@ use crate::chain::whole_tree;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::checks::match_option;
-use crate::mailbox::transitions::accept::{self, Accepted};
+use crate::mailbox::transitions::accept::{self, Accepted, Decision, On};
 use crate::mailbox::transitions::{undo, withdraw};
-use crate::mailbox::who::answerer::{self, Answerer};
+use crate::mailbox::who::caller::{self, Caller};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
 use crate::surface::ask_answer::{answering, ask_user, editor, elsewhere, listing, question_text, short_id};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 const CHANNEL: &str = "ask-answer";
 
 /// Runs `ask-answer`; returns the exit status.
-pub fn run(args: AskAnswer) -> Result<u8> {
+pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     elsewhere::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
@@ -32,7 +32,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
             }
             Some((id, words)) => {
                 let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
-                reply(&args, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+                reply(&args, context, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
             }
         }
         return Ok(0);
@@ -53,7 +53,7 @@ pub fn run(args: AskAnswer) -> Result<u8> {
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
-            let person = person(&args)?;
+            let person = person(&args, context)?;
             give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
         }
         Command::AskBack { id, question, round } => {
@@ -61,12 +61,12 @@ pub fn run(args: AskAnswer) -> Result<u8> {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
-            let person = person(&args)?;
+            let person = person(&args, context)?;
             give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
         }
         Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(given.round))?,
         Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
-        Command::Edit { id } => edit(&args, &short_id::meant(&args.common, &id.workflow)?)?,
+        Command::Edit { id } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)
 }
@@ -118,19 +118,19 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool)
 }
 
 /// `ask-answer ID ANSWER…`
-fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String]) -> Result<()> {
+fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String]) -> Result<()> {
     if args.reply.file.is_some() && !words.is_empty() {
         return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
     }
     let mailbox = args.common.open()?;
-    let (round, person) = (args.reply.round, person(args)?);
+    let (round, person) = (args.reply.round, person(args, context)?);
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
         let read = |question: &Question| {
             let value = answering::from_words(question, words)?;
             Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
-        if let Some(accepted) = accept::answer_pending(&mailbox, id, round, &person, read)? {
+        if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, round), read)? {
             return acknowledge(args, &accepted);
         }
     }
@@ -138,7 +138,7 @@ fn reply(args: &AskAnswer, id: &WorkflowId, words: &[String]) -> Result<()> {
 }
 
 /// An answer that is read from standard input or a file, or that comes after the question was answered.
-fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], person: &Answerer) -> Result<()> {
+fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], person: &Caller) -> Result<()> {
     let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
     let mut answer = match &args.reply.file {
@@ -149,24 +149,33 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &
         None => person.value(answering::from_words(question, words)?),
     };
     answer.note = args.reply.note.clone().or(answer.note);
-    // The answer was read for this round, so it must not answer a newer question.
-    give(args, mailbox, id, args.reply.round.or(Some(found.id.question)), answer, person)
+    // The answer was read for this question, so it must not answer another one. Nobody has seen it here, unless the person names its round.
+    match args.reply.round {
+        None if question.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
+        None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
+        round => give(args, mailbox, id, round, answer, person),
+    }
 }
 
-fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, round: Option<QuestionId>, reply: Answer, person: &Answerer) -> Result<()> {
-    acknowledge(args, &accept::answer(mailbox, id, round, reply, person)?)
+fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
+    acknowledge(args, &accept::answer(mailbox, id, decision(args, person, on), reply)?)
+}
+
+/// Who decides, on what, and whether in words of their own.
+fn decision<'a>(args: &AskAnswer, person: &'a Caller, on: impl Into<On>) -> Decision<'a> {
+    let decision = Decision::of(person, on);
+    if args.reply.text { decision.in_own_words() } else { decision }
 }
 
 /// Who takes back or decides here.
 fn named(args: &AskAnswer) -> Result<String> {
     let by = args.reply.by.clone().unwrap_or_else(program::user);
-    answerer::check_name(&by).map(|()| by)
+    caller::check_name(&by).map(|()| by)
 }
 
-/// Who answers, and how.
-fn person(args: &AskAnswer) -> Result<Answerer> {
-    let person = program::person(args.reply.by.as_deref(), CHANNEL)?;
-    Ok(if args.reply.text { person.in_own_words() } else { person })
+/// Who answers.
+fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
+    context.caller(args.reply.by.as_deref(), CHANNEL)
 }
 
 fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
@@ -208,11 +217,12 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    program::print(&question_text::fitted(&question_text::round(Some(&mailbox), &found)))
+    let shown = question_text::round(Some(&mailbox), &found) + &question_text::to_allow(id.as_str(), &found);
+    program::print(&question_text::fitted(&shown))
 }
 
 /// `ask-answer edit ID`
-fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
+fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
     let mailbox = args.common.open()?;
     let found = answering::question(&mailbox, id)?;
     if found.document.typed.is_batch() {
@@ -225,10 +235,11 @@ fn edit(args: &AskAnswer, id: &WorkflowId) -> Result<()> {
             format!("see it with: ask-answer show {id}"),
         ));
     }
-    let person = person(args)?;
+    let person = person(args, context)?;
+    let on = On::question(&found.id, &found.document.typed)?;
     let draft = editor::write(&question_text::round(Some(&mailbox), &found), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
-    give(args, &mailbox, id, Some(found.id.question), reply, &person).inspect_err(|_| {
+    give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
         }

@@ -13,9 +13,8 @@ use crate::mailbox::documents::question::Kind;
 use crate::mailbox::listing::near_id;
 use crate::mailbox::round::{self, Round};
 use crate::mailbox::transitions::accept::Accepted;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question};
-use crate::platform::ancestry;
 use crate::surface::ask_answer::ask_user;
 use crate::surface::program;
 use crate::text;
@@ -44,23 +43,8 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     }
 }
 
-/// A run cannot allow its own tool calls, nor those of other runs.
-///
-/// # Errors
-/// [`Error::Conflict`] within a run, for a question whether a tool call may be made.
-pub fn only_a_person_approves(question: &Question) -> Result<()> {
-    if question.approval.is_none() || !ancestry::is_below_a_run() {
-        return Ok(());
-    }
-    Err(Error::conflict(
-        format!("{} asks whether a tool call may be made, and an agent's run answers no such question", question.workflow_id),
-        "leave it to a person: end your turn",
-    ))
-}
-
 /// Reads the value from the words of the command line.
 pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
-    only_a_person_approves(question)?;
     if words.is_empty() {
         return Err(Error::usage("no answer is given", how_to_answer(question)));
     }
@@ -131,8 +115,7 @@ pub fn how_to_answer(question: &Question) -> String {
 }
 
 /// Reads an answer from JSON: a plain value, or a result of AskUserQuestion.
-pub fn from_json(question: &Question, bytes: &[u8], person: &Answerer) -> Result<Answer> {
-    only_a_person_approves(question)?;
+pub fn from_json(question: &Question, bytes: &[u8], person: &Caller) -> Result<Answer> {
     let bad =
         |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
     let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is not valid UTF-8 (byte {})", e.valid_up_to())))?;
@@ -160,6 +143,12 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 #[must_use]
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
+    if question.approval.is_some() && answer.value.is_some() {
+        // The first line only asks.
+        let call = question.question.split_once('\n').map_or("", |(_, call)| call);
+        let tool = question.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
+        return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&text::one_line(call.trim()), 200));
+    }
     match match_option::told(question, answer) {
         Value::Bool(true) => format!("answered in your own words: {words}"),
         Value::Array(ids) if !ids.is_empty() => {

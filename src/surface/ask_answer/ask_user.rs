@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::question::{Kind, Part};
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::text::excerpt;
 
@@ -68,7 +68,7 @@ fn option(choice: &crate::mailbox::documents::fields::options::Choice, multiple:
 ///
 /// # Errors
 /// [`Error::Invalid`] if it answers another question, or answers one that was not asked.
-pub fn from_result(question: &Question, result: &Document<HashMap<String, Value>>, answers: &str, person: &Answerer) -> Result<Answer> {
+pub fn from_result(question: &Question, result: &Document<HashMap<String, Value>>, answers: &str, person: &Caller) -> Result<Answer> {
     let parts = question.parts();
     let answers = Document::<Map<String, Value>>::parse(answers.as_bytes())?.typed;
     let answers = by_part(question, &parts, "answers", &answers)?;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn given(question: &Question, json: &str) -> Result<Answer> {
-        let ann = Answerer::person("ann", "test", crate::mailbox::documents::fields::through::Through::Terminal)?;
+        let ann = Caller::person("ann", "test")?;
         super::super::answering::from_json(question, json.as_bytes(), &ann)
     }
 

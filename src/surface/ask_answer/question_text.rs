@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::mailbox::documents::question::{Content, Kind, OnExpiry, Part};
 use crate::mailbox::round::Round;
 use crate::mailbox::who::asked_within;
@@ -274,6 +275,20 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round) -> String {
         out.push_str(&answer(late, "late: "));
     }
     out
+}
+
+/// The commands that allow the call of an approval which waits, for copying: they name the round that was shown. `address`: how the question is
+/// named here. Empty for every other round.
+#[must_use]
+pub fn to_allow(address: &str, found: &Round) -> String {
+    if found.folder != Folder::Pending || found.document.typed.approval.is_none() {
+        return String::new();
+    }
+    let round = found.id.question;
+    format!(
+        "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
+         ask-answer {address} {ONCE} --round {round}\n"
+    )
 }
 
 fn answer(given: &Answer, mark: &str) -> String {

@@ -1,6 +1,6 @@
 //! `ask-post`: one question, from flags or from a file.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::disk;
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::mailbox::documents::question::{Kind, MAX_QUESTION};
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
+use crate::surface::ask_post::inline_wait::Waited;
 use crate::surface::ask_post::{batch, inline_wait, no_checkpoint, post_receipt, posting};
 use crate::surface::program;
 use crate::text;
@@ -48,15 +49,22 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
         other => other.inspect_err(could_not_wait).ok(),
     };
     let asked = document.typed.clone();
-    let receipt = post::post_document(mailbox, document, if_pending)?;
-    if let Some(waiter) = waiter {
+    let mut receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+    let end = Instant::now() + limit;
+    while let Some(waiter) = &waiter {
         let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
-        match inline_wait::wait(waiter, mailbox, &receipt.round, limit, hand_over) {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) => {}
+        match inline_wait::wait(waiter, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
+            Ok(Waited::Done(status)) => return Ok(status),
+            Ok(Waited::Changed) => {
+                program::warn("the question was changed after it was asked, so its answer is not yours; it is asked anew");
+                receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+                continue;
+            }
+            Ok(Waited::InVain) => {}
             Err(e @ Error::Conflict { .. }) => return Err(e),
             Err(e) => could_not_wait(&e),
         }
+        break;
     }
     no_checkpoint::warn(mailbox, &[asked]);
     post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)

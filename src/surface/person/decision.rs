@@ -1,6 +1,6 @@
 //! What a person decides about one question.
 
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, AnswerValue};
 
 /// What a person decided.
@@ -17,7 +17,7 @@ pub enum Decision {
 impl Decision {
     /// The answer, as this person gives it.
     #[must_use]
-    pub fn given_by(self, person: &Answerer) -> Answer {
+    pub fn given_by(self, person: &Caller) -> Answer {
         match self {
             Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
             Self::Decline(why) => person.declined(not_blank(why)),

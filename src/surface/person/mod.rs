@@ -2,8 +2,6 @@
 //!
 //! - `decision`: what a person decides about one question
 //! - `left_out`: texts that were typed and that a decision does not send
-//! - `as_shown`: an answer counts only for the question that the person saw
 
-pub mod as_shown;
 pub mod decision;
 pub mod left_out;

@@ -6,29 +6,29 @@
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
 //! - `read_input`: reads files and standard input
-//! - `person`: who answers through a command
+//! - `context`: what a program finds out once: who calls, and the operator's configuration
 //! - `named_file`: a file or pipe that a person names
 //! - `other_machines`: whether the configuration names other machines
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `hyphens`: words that begin with a hyphen and were meant as values
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
+mod context;
 mod hyphens;
 mod named_file;
 mod other_machines;
 mod output;
-mod person;
 mod read_input;
 mod start;
 mod variables;
 mod wrong_words;
 
+pub use context::{Context, only_signed_answers_count};
 pub use other_machines::{has_peers, has_usable_peers};
 pub use output::{
     complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
     write_json,
 };
-pub use person::{answerer, only_signed_answers_count, person};
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, of_flag};
 pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, this_run, user, workflow, workflow_from_env};

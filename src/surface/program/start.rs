@@ -9,18 +9,19 @@ use rustix::process::Signal;
 
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::surface::program::context::Context;
 use crate::surface::program::output::{complain, print};
 use crate::surface::program::wrong_words;
 
-/// Runs a program: reads its arguments, calls `body`, and turns the result into an exit status.
+/// Runs a program: reads its arguments, calls `body` with them and with what is found out once, and turns the result into an exit status.
 ///
 /// `--help`, `help` and `--version` print and end with 0. An error prints its `error:` and `hint:` lines and ends with its own status.
-pub fn main<A: Parser>(body: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+pub fn main<A: Parser>(body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
     fail_at_the_file_size_limit();
     let args: Vec<_> = std::env::args_os().collect();
     let result = match (wrong_words::help::<A>(&args), A::try_parse_from(&args)) {
         (Some(help), _) => print(&help).map(|()| 0),
-        (None, Ok(args)) => body(args),
+        (None, Ok(args)) => body(args, &Context::default()),
         (None, Err(e)) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&e.render().to_string()).map(|()| 0)
         }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::transitions::offered;
-use crate::mailbox::who::answerer;
+use crate::mailbox::who::caller::{self, Below};
 use crate::sync::host::store::Waiting;
 use crate::text;
 
@@ -28,7 +28,7 @@ pub fn decide(mailbox: &Mailbox, waiting: &Waiting, doc: &str) -> Result<(Verdic
         Some(_) => offer.clone(),
         None => named_by_role(offer.clone(), &waiting.sent_by),
     };
-    let verdict = offered::apply(mailbox, &policy, &told)?;
+    let verdict = offered::apply(mailbox, &policy, &told, Below::NoAgent)?;
     Ok((verdict, Some(offer)))
 }
 
@@ -39,7 +39,7 @@ fn read(doc: &str) -> Result<Offer> {
 
 /// Whoever writes another name than that of their role is told apart: `bob (role ann)`.
 fn named_by_role(mut offer: Offer, role: &str) -> Offer {
-    if offer.check().is_ok() && answerer::check_name(&offer.answer.by).is_ok() && offer.answer.by != role {
+    if offer.check().is_ok() && caller::check_name(&offer.answer.by).is_ok() && offer.answer.by != role {
         offer.answer.by = format!("{} (role {})", text::excerpt(&offer.answer.by, 150), text::excerpt(role, 64));
     }
     offer

@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::documents::answer::AnswerValue;
 use crate::mailbox::documents::shown;
-use crate::mailbox::trust::signed_bytes;
 use crate::mailbox::{Answer, Folder, Question};
 use crate::text;
 
@@ -70,7 +69,7 @@ struct Shown {
 /// The question without what belongs to this machine alone.
 fn shown(round: &RoundId, question: &Question) -> Result<String> {
     let shown = Question { question_id: Some(round.question), ..shown::shown(question) };
-    in_text(&Shown { shown, of_its_machine: signed_bytes::of_its_machine(question)? })
+    in_text(&Shown { shown, of_its_machine: shown::for_its_machine(question)? })
 }
 
 fn ending(question: &Question) -> Result<Option<String>> {

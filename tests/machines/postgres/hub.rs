@@ -7,9 +7,8 @@ use super::host::{Host, asked};
 use crate::support::{needs, until};
 use askbox::address::HostName;
 use askbox::config::{Config, PeerConfig};
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{Answer, AnswerValue};
 use askbox::peers::{HostView, Peers, Progress, Reach};
 
@@ -28,8 +27,8 @@ fn view(hub: &Peers, host: &str) -> Option<HostView> {
 pub fn offer_to(hub: &Peers, host: &str, workflow: &str) -> Option<Offer> {
     let question = hub.question(&host.parse().unwrap(), &workflow.parse().unwrap())?;
     let hash = question.asked.as_ref().ok()?.hash;
-    let answer: Answer = Answerer::person("ann", "inbox", Through::Terminal).unwrap().value(AnswerValue::Text("b".into()));
-    Some(Offer::new(&question.round()?, hash, answer, false))
+    let answer: Answer = Caller::person("ann", "inbox").unwrap().value(AnswerValue::Text("b".into()));
+    Some(Offer::new(&question.round()?, hash, None, answer, false))
 }
 
 /// Waits for the verdict about an offer. What was not sent in time, a person sends again: it is the same offer.

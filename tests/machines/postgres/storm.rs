@@ -15,10 +15,10 @@ use super::link::Link;
 use crate::support::{Dice, Running, World, needs, number};
 use askbox::id::RoundId;
 use askbox::mailbox::documents::fields::options::Options;
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::Offer;
-use askbox::mailbox::transitions::{accept, post};
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::transitions::accept::{self, Decision};
+use askbox::mailbox::transitions::post;
+use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{AnswerValue, Mailbox, Question};
 use askbox::{Error, time};
 
@@ -242,11 +242,11 @@ impl<'a> Era<'a> {
         let ids: Vec<String> = asked.iter().map(|id| id.question.to_string()).collect();
         let seen = "SELECT question_id::text, question_hash::text, state FROM askbox.question WHERE question_id = ANY($1::text[]::uuid[])";
         let seen = self.told(person, "the questions", seen, &ids);
-        let ann = Answerer::person("ann", "test", Through::Terminal).unwrap();
+        let ann = Caller::person("ann", "test").unwrap();
         let offered = |id: RoundId| {
             let [hash, state] = seen[&id.question.to_string()].clone();
             assert_eq!(state, "pending", "nobody has answered {}", id.workflow);
-            let offer = Offer::new(&id, hash.parse().unwrap(), ann.value(AnswerValue::Text("b".into())), false);
+            let offer = Offer::new(&id, hash.parse().unwrap(), None, ann.value(AnswerValue::Text("b".into())), false);
             Round { id, offer, hash }
         };
         let rounds: Vec<Round> = asked.into_iter().map(offered).collect();
@@ -374,9 +374,9 @@ fn ask(mailbox: &Mailbox, n: usize) -> RoundId {
 }
 
 fn answer_here(mailbox: &Mailbox, id: &RoundId) -> Result<(), Error> {
-    let bob = Answerer::person("bob", "test", Through::Terminal).unwrap();
+    let bob = Caller::person("bob", "test").unwrap();
     let answer = bob.value(AnswerValue::Text("a".into()));
-    accept::answer(mailbox, &id.workflow, Some(id.question), answer, &bob).map(drop)
+    accept::answer(mailbox, &id.workflow, Decision::of(&bob, Some(id.question)), answer).map(drop)
 }
 
 fn send(person: &mut Client, host: &str, rounds: &[Round]) -> Result<u64, postgres::Error> {

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use askbox::mailbox::AnswerValue;
-use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::Offer;
-use askbox::mailbox::who::answerer::Answerer;
+use askbox::mailbox::who::caller::Caller;
 
 use askbox::peers::Progress;
 
@@ -26,7 +25,7 @@ fn from_a_click_to_the_agents_start_by_ssh() {
         let _watcher = build.world.watch();
         let peers = surface(&here, &build, kept);
         let name = build.name.parse().unwrap();
-        let ann = Answerer::person("ann", "inbox", Through::Terminal).unwrap();
+        let ann = Caller::person("ann", "inbox").unwrap();
         let mut times: Vec<u128> = (0..20)
             .map(|n| {
                 let workflow = format!("docs-{n}");
@@ -35,7 +34,7 @@ fn from_a_click_to_the_agents_start_by_ssh() {
                 std::thread::sleep(Duration::from_millis(u64::from(Uuid::new_v4().as_bytes()[0])));
                 let begun = Instant::now();
                 let hash = question.asked.as_ref().unwrap().hash;
-                let offer = Offer::new(&question.round().unwrap(), hash, ann.value(AnswerValue::Text("b".into())), false);
+                let offer = Offer::new(&question.round().unwrap(), hash, None, ann.value(AnswerValue::Text("b".into())), false);
                 let id = offer.offer_id;
                 peers.offer(&name, offer).unwrap();
                 until("the agent has started", || {

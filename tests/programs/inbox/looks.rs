@@ -4,7 +4,7 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::{line_of, open, open_question};
-use crate::support::{Terminal, World, needs, until};
+use crate::support::{Terminal, World, approval_question, needs, until};
 
 #[test]
 fn the_question_and_its_options_are_on_the_smallest_screen_however_long_the_context_is() {
@@ -45,12 +45,8 @@ fn a_permission_is_shown_as_one_and_is_not_given_before_all_of_the_call_was_on_t
     let world = World::new();
     world.make_mailbox();
     let steps = (0..60).map(|n| format!("    step-{n} --force\n")).collect::<String>();
-    let question = serde_json::json!({
-        "workflow_id": "deploy", "type": "choice", "free_text": false, "timestamp": "2026-11-22T10:00:00Z",
-        "question": format!("May the agent call Bash?\n\n  command\n{steps}\nThe agent says: it deploys."),
-        "options": {"once": "allow exactly this call, one time", "workflow": "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"},
-        "approval": {"tool": "Bash", "sha256": "ab".repeat(32)},
-    });
+    let mut question = approval_question("deploy", &format!("May the agent call Bash?\n\n  command\n{steps}\nThe agent says: it deploys."));
+    question["timestamp"] = "2026-11-22T10:00:00Z".into();
     std::fs::write(world.path("m/pending/deploy.json"), question.to_string()).unwrap();
     let terminal = Terminal::new(&world);
     let screen = open_question(&terminal, "deploy");
@@ -68,7 +64,7 @@ fn a_permission_is_shown_as_one_and_is_not_given_before_all_of_the_call_was_on_t
     });
     terminal.see("lines above: page up");
     terminal.press(&["Enter"]);
-    terminal.see("deploy: answered: once");
+    terminal.see("deploy: answered: once, which allows Bash: command step-0 --force");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{BOTH, Client, Era};
-use crate::support::World;
+use crate::support::{World, approval_question};
 
 fn tools(client: &mut Client) -> Vec<String> {
     let listed = client.request("tools/list", json!({}));
@@ -45,9 +45,7 @@ fn no_agent_permits_a_tool_call_even_where_agents_may_answer() {
     let world = World::new().with_scripted_agent();
     world.configure("[mcp]\nanswer = true");
     world.sh("ask-post -w other Begin? 2>/dev/null");
-    let options = json!({"once": "Allow it once", "workflow": "Allow it for this workflow"});
-    let approval = json!({"tool": "Bash", "sha256": "07".repeat(32)});
-    let question = json!({"workflow_id": "w", "question": "Allow this call?", "type": "choice", "options": options, "free_text": false, "approval": approval});
+    let question = approval_question("w", "Allow this call?");
     std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).expect("a question");
     let mut client = Client::of(&world, Era::Of2026);
     for value in ["once", "workflow", "yes"] {

@@ -71,9 +71,14 @@ impl ClaudeWorld {
         receipt["question_id"].as_str().expect("an id").to_owned()
     }
 
+    /// Answers the question that waits. A tool call is allowed by the command that `show` prints for copying.
     #[track_caller]
     pub fn answer(&self, id: &str, value: &str) {
-        self.ok("ask-answer", &[id, value]);
+        let shown = self.ok("ask-answer", &["show", id]);
+        let command = format!("ask-answer {id} {value} --round ");
+        let copied = shown.lines().map(str::trim).find(|line| line.starts_with(&command));
+        let words: Vec<_> = copied.map_or_else(|| vec![id, value], |line| line.split(' ').skip(1).collect());
+        self.ok("ask-answer", &words);
     }
 
     /// Starts a watcher that runs until [`ClaudeWorld::stop_watching`], and waits until it watches.

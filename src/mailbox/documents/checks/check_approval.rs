@@ -1,7 +1,7 @@
 //! The rules of a question with the field `approval`: it has exactly two options, and nothing but a person's choice answers it.
 
 use crate::error::{Error, Result};
-use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
+use crate::mailbox::documents::fields::approval;
 use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 
 /// The longest name of a tool, in bytes.
@@ -9,14 +9,15 @@ const LONGEST_NAME: usize = 256;
 
 /// Checks the rules of a question with an approval. Silence, an event and words of one's own approve nothing.
 pub(in crate::mailbox::documents) fn check(question: &Question) -> Result<()> {
-    let Some(approval) = &question.approval else { return Ok(()) };
+    let Some(asked) = &question.approval else { return Ok(()) };
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
-    if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
+    if asked.tool.is_empty() || asked.tool.len() > LONGEST_NAME || !asked.sha256.is_valid() {
         return wrong("approval", "has a tool or a sha256 that cannot be right");
     }
-    let keys: Vec<_> = question.options.0.iter().map(|choice| choice.key.as_str()).collect();
-    if question.is_batch() || question.kind != Some(Kind::Choice) || keys != [ONCE, WORKFLOW] || question.free_text != Some(false) {
-        return wrong("approval", "stands in a question that is no choice between `once` and `workflow` alone");
+    // Words of another's could say the contrary of what the option does.
+    let is_choice = question.kind == Some(Kind::Choice) && question.free_text == Some(false) && question.options == approval::options();
+    if question.is_batch() || !is_choice {
+        return wrong("approval", "stands in a question that is not the choice between `once` and `workflow` alone, in askbox's own words");
     }
     if question.default.is_some() || question.until.is_some() || question.on_expiry == Some(OnExpiry::Default) {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
@@ -43,7 +44,8 @@ mod tests {
     #[test]
     fn a_question_that_silence_or_an_event_could_answer_is_no_approval() {
         assert!(check(&asked()).is_ok());
-        let cases: [fn(&mut Question); 6] = [
+        let cases: [fn(&mut Question); 7] = [
+            |q| q.options.0[0].description = "REFUSE this call".into(),
             |q| q.default = Some(AnswerValue::Text("once".into())),
             |q| q.on_expiry = Some(OnExpiry::Default),
             |q| q.free_text = None,

@@ -14,6 +14,7 @@ use crate::agent::stream::Elicitation;
 use crate::id::RoundId;
 use crate::mailbox::Question;
 use crate::mailbox::documents::answer::{Answer, Outcome};
+use crate::mailbox::documents::shown::asks_the_same;
 use crate::run::attempt::used_answer::Use;
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::elicited_form::Form;
@@ -44,7 +45,7 @@ impl Attendance<'_, '_> {
         };
         let mut question = self.question_of_server(&asked, &form, None);
         match self.own_question() {
-            Ok(own) if !self.requests.answer_was_given && is_the_same(&own, &question) => {
+            Ok(own) if !self.requests.answer_was_given && own.elicited_by.is_some() && asks_the_same(&own, &question) => {
                 if Use::Given.is_taken(self.mailbox, &self.run.round()) {
                     question = self.question_of_server(&asked, &form, Some(PERHAPS_GIVEN));
                 } else if self.gives_own_answer(&asked, &form, &own) {
@@ -139,10 +140,4 @@ impl Attendance<'_, '_> {
         self.log.note(format!("the MCP server `{}` was told that nobody decided: {why}", asked.server.excerpt(60)));
         self.agent.say(&claude::elicitation_cancel(asked.request_id.raw()));
     }
-}
-
-/// Whether two questions ask a person the same in a server's name.
-fn is_the_same(a: &Question, b: &Question) -> bool {
-    let asked = |q: &Question| (q.elicited_by.clone(), q.question.clone(), q.kind, q.options.clone(), q.questions.clone(), q.range.clone());
-    a.elicited_by.is_some() && asked(a) == asked(b)
 }

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use crate::agent::stream::{Elicitation, PermissionRequest};
 use crate::disk::file_events::Hints;
-use crate::id::{QuestionId, RoundId};
-use crate::run::claim::inline::Waiter;
+use crate::id::QuestionId;
+use crate::mailbox::Question;
+use crate::run::claim::inline::{Asked, Waiter};
 use crate::run::supervise::attend::elicited_form::Form;
 
 /// All requests that wait.
@@ -72,6 +73,8 @@ impl Request {
 pub(super) struct Held {
     pub request: Request,
     pub waiter: Waiter,
-    pub round: RoundId,
+    pub asked: Asked,
+    /// The question, to ask it anew.
+    pub question: Question,
     pub until: Instant,
 }

@@ -15,7 +15,7 @@ use crate::id::RoundId;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::transitions::withdraw;
 use crate::mailbox::{Folder, Question, read_question};
-use crate::run::claim::inline::{self, Waiter};
+use crate::run::claim::inline::{self, Asked, Waited, Waiter};
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::held_requests::{Held, Request, Waiting};
 use crate::run::supervise::stop::wake_up;
@@ -138,7 +138,7 @@ impl Attendance<'_, '_> {
         };
         self.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
         self.agent.say(&line);
-        self.requests.ends_for = Some(held.round.question);
+        self.requests.ends_for = Some(held.asked.round.question);
     }
 
     /// Posts the question of a request. `waiter`: the lock, if it is held already.
@@ -148,25 +148,29 @@ impl Attendance<'_, '_> {
         self.wake_on_changes();
         let posted = waiter
             .map_or_else(|| inline::begin(self.mailbox, &self.run.workflow_id), Ok)
-            .and_then(|waiter| post::post(self.mailbox, question, IfPending::Conflict).map(|receipt| (waiter, receipt.round)));
+            .and_then(|waiter| Ok((waiter, Asked::of(&post::post(self.mailbox, question.clone(), IfPending::Conflict)?)?)));
         match posted {
-            Ok((waiter, round)) => {
+            Ok((waiter, asked)) => {
                 self.look_for_question();
-                self.requests.held = Some(Held { request, waiter, round, until });
+                self.requests.held = Some(Held { request, waiter, asked, question, until });
             }
             Err(e) => self.could_not_ask(&request, &e),
         }
     }
 
     fn look_after(&mut self, held: Held, now: Instant) {
-        let claim = match held.waiter.wait(self.mailbox, &self.config.answers.policy(), &held.round, Duration::ZERO) {
-            Ok(Some(claim)) => claim,
-            Ok(None) => return self.look_at_the_time(held, now),
+        let claim = match held.waiter.wait(self.mailbox, &self.config.answers.policy(), &held.asked, Duration::ZERO) {
+            Ok(Waited::Answered(claim)) => claim,
+            Ok(Waited::Changed) => {
+                self.log.note("the question of a request was changed after it was asked: it is asked anew");
+                return self.hold(held.request, held.question, Some(held.waiter), held.until);
+            }
+            Ok(Waited::Nothing) => return self.look_at_the_time(held, now),
             Err(e) => return self.turn_down_held(&held.request, &format!("the answer could not be claimed: {e}")),
         };
         let again = match &held.request {
-            Request::Server(asked, form) => self.answer_server(asked, form, &held.round, &claim.document.typed),
-            Request::Call(asked, cwd) => self.answer_call(asked, cwd, &held.round, &claim.document.typed),
+            Request::Server(asked, form) => self.answer_server(asked, form, &held.asked.round, &claim.document.typed),
+            Request::Call(asked, cwd) => self.answer_call(asked, cwd, &held.asked.round, &claim.document.typed),
         };
         let closed = match &again {
             None => claim.delivered(self.mailbox, "the run's supervisor"),
@@ -182,7 +186,7 @@ impl Attendance<'_, '_> {
     }
 
     fn look_at_the_time(&mut self, held: Held, now: Instant) {
-        match (self.end_of(&held.round), &held.request) {
+        match (self.end_of(&held.asked.round), &held.request) {
             (Some(end), Request::Server(..)) => self.turn_down_held(&held.request, &format!("its question was {end}")),
             (Some(end), Request::Call(asked, _)) => self.nobody_allows(asked, &end),
             (None, _) if now < held.until => self.requests.held = Some(held),
@@ -206,7 +210,7 @@ impl Attendance<'_, '_> {
     }
 
     pub(super) fn withdraw(&self, held: &Held, why: &str) -> Result<RoundId> {
-        withdraw::withdraw_round(self.mailbox, &held.round, "askbox", Some(why.into()))
+        withdraw::withdraw_round(self.mailbox, &held.asked.round, "askbox", Some(why.into()))
     }
 
     fn turn_down(&mut self, waiting: &Waiting, why: &str) {

@@ -34,7 +34,7 @@ use crate::run::attempt::record::Run;
 use crate::run::supervise::stop::hooks::HOOK_SECONDS;
 use crate::surface::args::askbox_args::Hook;
 use crate::surface::askbox::ask_user_call;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::thread;
 use event::{Decision, Event, PreToolUse};
 
@@ -45,13 +45,13 @@ const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
 const REFUSED: u8 = 2;
 
 /// Runs `askbox hook`; returns the exit status.
-pub fn run(rules: &Hook) -> Result<u8> {
+pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
     if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // Whatever is wrong here must not stand in the way of the user's prompt; `askbox doctor` says it.
         match event::read() {
             Ok(Event::Session(session)) if session.is_answer() => {
-                if let Some(words) = handed_on::hand_on(&session) {
+                if let Some(words) = handed_on::hand_on(&session, context) {
                     event::tell(session.hook_event_name, &words)?;
                 }
             }

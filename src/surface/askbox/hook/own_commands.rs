@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::address::Address;
 use crate::error::Error;
 use crate::id::WorkflowId;
+use crate::mailbox::who::caller::Matter;
 use crate::mailbox::{Mailbox, read_question};
 use crate::surface::askbox::ask_user_call;
 use crate::surface::askbox::hook::event::{Decision, PreToolUse};
@@ -48,7 +50,7 @@ fn of_bash(event: &PreToolUse) -> Option<Decision> {
             input.insert("command".to_owned(), command.into());
             Decision::Change(input)
         }),
-        None => (is_allowed(command) && !permits_a_call(command)).then(|| Decision::Allow(event.tool_input.clone())),
+        None => (is_allowed(command) && !decides_for_a_person(command)).then(|| Decision::Allow(event.tool_input.clone())),
     }
 }
 
@@ -71,16 +73,19 @@ fn is_allowed(command: &str) -> bool {
         .is_some_and(|words| ALLOWED.iter().any(|allowed| words.get(..allowed.len()).is_some_and(|begin| begin == *allowed)))
 }
 
-/// Whether the command may answer a question that permits a tool call, or one that cannot be looked at: that is for the person to approve.
-fn permits_a_call(command: &str) -> bool {
+/// Whether the command may decide what is a person's: a tool call, what an MCP server wants of its user, a question of another machine, an offer, or
+/// a question that cannot be looked at. The person approves such a command.
+fn decides_for_a_person(command: &str) -> bool {
     let words = plain_words(command).unwrap_or_default();
-    if words.iter().any(|word| word.starts_with("--m")) {
+    // A word of an answer may look like one, too: then the person approves the command.
+    let is_elsewhere = |word: &String| word.parse::<Address>().is_ok_and(|address| address.host.is_some());
+    if words.iter().any(|word| word.starts_with("--m") || word.starts_with("--of") || is_elsewhere(word)) {
         return true;
     }
     let Ok(mailbox) = Mailbox::locate(None).and_then(Mailbox::open) else { return true };
     let ids = words.iter().filter_map(|word| word.parse::<WorkflowId>().ok());
     ids.into_iter().any(|id| match read_question::pending(&mailbox, &id) {
-        Ok(question) => question.typed.approval.is_some(),
+        Ok(question) => Matter::of(&question.typed) != Matter::Question,
         Err(e) => !matches!(e, Error::NotFound { .. }) && !e.is_missing_file(),
     })
 }

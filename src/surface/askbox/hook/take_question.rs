@@ -1,13 +1,15 @@
-//! The way of a call of AskUserQuestion, or of `ask_user` of `askbox mcp`: it is posted as a question and deferred; made again in a later run, it gets the answer.
+//! The way of a call of AskUserQuestion, or of `ask_user` of `askbox mcp`: it is posted as a question and deferred; made again in a later run, it gets
+//! the answer, if that question still asks what the call asks.
 
 use crate::disk::Lock;
 use crate::error::Result;
 use crate::mailbox::documents::answer::Outcome;
 use crate::mailbox::documents::fields::asked_in::AskedIn;
 use crate::mailbox::documents::fields::tool_call::ASK_USER;
+use crate::mailbox::documents::shown::asks_the_same;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::who::asked_within;
-use crate::mailbox::{Folder, Mailbox, Question, read_question};
+use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use crate::run::attempt::record::{self, Run};
 use crate::run::attempt::suspended_call;
 use crate::surface::askbox::ask_user_call;
@@ -57,7 +59,7 @@ fn is_ask_user(event: &PreToolUse) -> bool {
 /// The answer that this run brings, if it is one to this call.
 fn answer_of_this_run(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse) -> Result<Option<Decision>> {
     let question = read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?.typed;
-    if !post_call::is_of(&question, event) {
+    if !post_call::is_of(&question, event) || !asks_the_same(&question, &document(run, event)?.typed) {
         return Ok(None);
     }
     let decision = answered(policy, &question, event);
@@ -70,6 +72,10 @@ fn answer_of_this_run(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &Pre
 /// What became of the call, if it was asked in a round that is over: its question was withdrawn, or the answer came in a message.
 fn answer_of_earlier_round(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse) -> Option<Decision> {
     let (_, question) = post_call::over(mailbox, run, event)?;
+    let is_it = document(run, event).is_ok_and(|document| asks_the_same(&question, &document.typed));
+    if question.answer.is_some() && !is_it {
+        return None;
+    }
     answered(policy, &question, event).or_else(|| {
         let end = post_call::end(&question);
         Some(Decision::Deny(format!("Nobody answers this question: it was {end}. Do not guess an answer; go on without it, or ask again.")))
@@ -107,12 +113,22 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
     }
 }
 
+/// What the call asks.
+fn document(run: &Run, event: &PreToolUse) -> Result<QuestionDocument> {
+    if is_ask_user(event) {
+        ask_user_call::question(&event.tool_input, &run.workflow_id)
+    } else {
+        ask_user_question::question(&run.workflow_id, &event.tool_input)
+    }
+}
+
 /// Posts the question.
 fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Result<Decision> {
-    let document = if is_ask_user(event) {
-        ask_user_call::question(&event.tool_input, &run.workflow_id)?
-    } else {
-        ask_user_question::question(&run.workflow_id, &event.tool_input)?
-    };
-    post_call::post(mailbox, run, event, document, "Ask this once that answer is there; up to four questions fit into one call.")
+    post_call::post(
+        mailbox,
+        run,
+        event,
+        document(run, event)?,
+        "Ask this once that answer is there; up to four questions fit into one call.",
+    )
 }

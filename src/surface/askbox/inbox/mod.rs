@@ -42,14 +42,14 @@ use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::answering;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 pub(in crate::surface::askbox) use question::kept::forget;
 pub(in crate::surface::askbox) use run::{Asked, ask};
 pub(in crate::surface::askbox) use sender::shown::RoundAt;
 
 /// `askbox inbox`: shows it until the person leaves it; returns the exit status.
-pub fn open(args: &Inbox) -> Result<u8> {
+pub fn open(args: &Inbox, context: &Context) -> Result<u8> {
     if args.common.json || !program::is_interactive() {
         return Err(Error::usage("the inbox is for a terminal", "for a program: ask-answer list --json"));
     }
@@ -61,7 +61,6 @@ pub fn open(args: &Inbox) -> Result<u8> {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
-    // Words that are close to an option are asked back before they are sent.
-    let person = program::person(args.by.as_deref(), sender::CHANNEL)?.in_own_words();
+    let person = context.caller(args.by.as_deref(), sender::CHANNEL)?;
     run::run(&mailbox, &person, args.id.as_ref())
 }

@@ -18,8 +18,7 @@ use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
-use crate::mailbox::documents::fields::through::Through;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::who::presence;
 use crate::surface::ask_answer::{editor, question_text};
 use crate::surface::askbox::inbox::app::{App, Place, Wish};
@@ -50,7 +49,7 @@ const ONE_PICTURE: usize = 64 << 10;
 ///
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
-pub fn run(mailbox: &Mailbox, person: &Answerer, open: Option<&Address>) -> Result<u8> {
+pub fn run(mailbox: &Mailbox, person: &Caller, open: Option<&Address>) -> Result<u8> {
     let mut waking = Waking::new(mailbox)?;
     let others = Others::connect(waking.ringer()?);
     show(&mut App::new(Sender { mailbox, others: &others, person }, open)?, &mut waking)
@@ -72,7 +71,7 @@ pub enum Asked {
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
-    let person = Answerer::person(program::user(), sender::CHANNEL, Through::Terminal)?;
+    let person = Caller::person(program::user(), sender::CHANNEL)?;
     let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
     let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
     app.asks_only = true;

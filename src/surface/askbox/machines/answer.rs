@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::address::{Address, HostName};
-use crate::config;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::documents::checks::check_answer::{self, Given};
 use crate::mailbox::documents::offer::{Decided, Verdict};
 use crate::mailbox::round::Round;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::transitions::accept::Decision;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, AnswerValue, Folder};
 use crate::peers::collection::no_peer;
 use crate::peers::remote_question::{Asked, RemoteQuestion};
@@ -22,7 +22,7 @@ use crate::surface::args::ask_answer_args::{AskAnswer, Command, Format};
 use crate::surface::args::askbox_args::Inbox;
 use crate::surface::ask_answer::{self, answering, ask_user, editor, question_text, short_id};
 use crate::surface::askbox::machines::{OpenInbox, age, connect, staleness, takes_offers, told, undecided, unreachable, views};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::untrusted::Untrusted;
 use crate::{text, time};
 
@@ -32,11 +32,11 @@ const NAMED_WAITS: Duration = Duration::from_secs(15);
 const DECIDES_WITHIN: Duration = Duration::from_secs(60);
 
 /// Shows a question, answers it, declines it or asks back.
-pub(super) fn run(args: &AskAnswer, open: OpenInbox) -> Result<u8> {
+pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Result<u8> {
     let person = || {
         // Without it no machine is reached, and this says so once.
-        config::load()?;
-        program::person(args.reply.by.as_deref(), &channel("ask-answer"))
+        context.loaded()?;
+        context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
     };
     let reply = &args.reply;
     match &args.command {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &AskAnswer, open: OpenInbox) -> Result<u8> {
             }
             let id = id.parse()?;
             if words.is_empty() && ask_answer::opens(args) {
-                return open_question(args, &id, open);
+                return open_question(args, context, &id, open);
             }
             let person = person()?;
             let question = to_answer(&id)?;
@@ -88,10 +88,10 @@ pub(super) fn run(args: &AskAnswer, open: OpenInbox) -> Result<u8> {
 }
 
 /// Opens the question in the inbox.
-fn open_question(args: &AskAnswer, id: &Address, open: OpenInbox) -> Result<u8> {
+fn open_question(args: &AskAnswer, context: &Context, id: &Address, open: OpenInbox) -> Result<u8> {
     // An unknown id is an error before the screen changes.
     let address = found(id, false)?.waiting(id)?.1.address();
-    open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() })
+    open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() }, context)
 }
 
 /// What a person answers through, as the other machine tells it: `inbox on laptop`.
@@ -214,7 +214,8 @@ fn show(args: &AskAnswer, peers: &Peers, question: &RemoteQuestion, format: Opti
     } else {
         let notes = [staleness(&view), undecided::said(&view, round.id.question)].into_iter().flatten();
         let notes: String = notes.map(|note| format!("{note}\n")).collect();
-        let text = format!("on {}\n{notes}{}", question.host, question_text::round(None, &round));
+        let (shown, address) = (question_text::round(None, &round), question.address().to_string());
+        let text = format!("on {}\n{notes}{shown}{}", question.host, question_text::to_allow(&address, &round));
         program::print(&question_text::fitted(&text))?;
     }
     Ok(0)
@@ -241,7 +242,7 @@ fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Form
 }
 
 /// `ask-answer edit HOST:ID`
-fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Answerer) -> Result<u8> {
+fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Caller) -> Result<u8> {
     let round = as_round(&found.1)?;
     if round.document.typed.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&round.document.typed)));
@@ -256,18 +257,11 @@ fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Answere
 }
 
 /// Offers the answer, and tells what its machine decided.
-fn send(
-    args: &AskAnswer,
-    found: &(Peers, Arc<RemoteQuestion>),
-    round: Option<QuestionId>,
-    answer: Answer,
-    person: &Answerer,
-) -> Result<u8> {
+fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer, person: &Caller) -> Result<u8> {
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);
     let address = question.address();
-    // A run allows no tool calls, wherever they are asked about.
-    answering::only_a_person_approves(&asked.document.typed)?;
+    Decision::of(person, round).may_be_made(&address.to_string(), &asked.document.typed, &answer)?;
     if let Some(expected) = round.filter(|id| *id != asked.question) {
         return Err(Error::conflict(
             format!("{address} asks another question by now (round {}, not {expected})", asked.question),

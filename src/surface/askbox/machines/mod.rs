@@ -27,7 +27,7 @@ use crate::peers::collection::no_peer;
 use crate::peers::known::{HostView, Reach};
 use crate::surface::args::ask_answer_args::{AskAnswer, Command};
 use crate::surface::args::askbox_args::Inbox;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::text;
 use crate::time;
 
@@ -35,22 +35,22 @@ use crate::time;
 const LIST_WAITS: Duration = Duration::from_secs(5);
 
 /// Opens the inbox, which stands above this.
-pub type OpenInbox = fn(&Inbox) -> Result<u8>;
+pub type OpenInbox = fn(&Inbox, &Context) -> Result<u8>;
 
 /// Runs `ask-answer` with these arguments, behind its name. `open`: opens a question in the inbox.
 ///
 /// # Errors
 /// Those of its command.
-pub fn run(words: &[String], open: OpenInbox) -> Result<u8> {
+pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     let args = AskAnswer::try_parse_from(std::iter::once("ask-answer").chain(words.iter().map(String::as_str)));
     let args = args.map_err(|e| Error::usage(text::excerpt(&e.to_string(), 300), "install ask-answer and askbox of the same version"))?;
     if let Some(offer) = &args.reply.offer {
-        return take_offer::run(&args.common.open()?, offer);
+        return take_offer::run(&args.common.open()?, context, offer);
     }
     match &args.command {
         Some(Command::List { watch: true, .. }) => feed::run(&args.common),
         Some(Command::List { filter, host, .. }) => listing::run(&args.common, filter, host.as_ref()),
-        _ => answer::run(&args, open),
+        _ => answer::run(&args, context, open),
     }
 }
 

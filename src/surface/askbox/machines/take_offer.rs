@@ -3,20 +3,18 @@
 
 use std::path::Path;
 
-use crate::config;
 use crate::document;
 use crate::error::{Error, Result};
+use crate::mailbox::Mailbox;
 use crate::mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
 use crate::mailbox::transitions::offered;
-use crate::mailbox::{Mailbox, read_question};
 use crate::peers::lines::Line;
-use crate::platform::ancestry;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// Takes the offer; returns the exit status: 0 if it was accepted, 4 if not, 5 if it is invalid.
-pub(super) fn run(mailbox: &Mailbox, file: &Path) -> Result<u8> {
+pub(super) fn run(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<u8> {
     program::print_json_text(&Line::hello().to_json()?)?;
-    match take(mailbox, file) {
+    match take(mailbox, context, file) {
         Ok(verdict) => {
             let status = match verdict.decided {
                 Decided::Accepted => 0,
@@ -33,24 +31,12 @@ pub(super) fn run(mailbox: &Mailbox, file: &Path) -> Result<u8> {
     }
 }
 
-fn take(mailbox: &Mailbox, file: &Path) -> Result<Verdict> {
+fn take(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<Verdict> {
     let bytes = program::read_input(file, MAX_OFFER)?;
     document::check_depth(document::utf8(&bytes)?)?;
     let offer: Offer = serde_json::from_slice(&bytes).map_err(|e| {
         let problem = format!("is no offer: {}", document::in_plain_words(&e.to_string()));
         program::in_input(file, Error::invalid("offer", problem, "send one object as docs/schema/offer.schema.json describes it"))
     })?;
-    only_a_person_approves(mailbox, &offer)?;
-    offered::apply(mailbox, &config::load()?.config.answers.policy(), &offer)
-}
-
-/// A run cannot allow its own tool calls, nor those of other runs, by an offer either.
-fn only_a_person_approves(mailbox: &Mailbox, offer: &Offer) -> Result<()> {
-    if !ancestry::is_below_a_run() {
-        return Ok(());
-    }
-    match read_question::pending(mailbox, &offer.workflow_id) {
-        Ok(document) => crate::surface::ask_answer::answering::only_a_person_approves(&document.typed),
-        Err(_) => Ok(()),
-    }
+    offered::apply(mailbox, &context.loaded()?.config.answers.policy(), &offer, context.below())
 }

@@ -6,10 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::who::presence;
 use crate::mailbox::{Mailbox, QuestionDocument, round};
-use crate::run::claim::inline;
+use crate::run::claim::inline::{self, Waited};
 use crate::surface::ask_post::posting;
 use crate::surface::askbox::ask_user_call;
 use crate::surface::askbox::mcp::became::{self, Became};
@@ -59,27 +58,28 @@ fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, Que
 pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
     let (mailbox, mut document) = question(desk, arguments)?;
     document.typed.to_session = true;
-    let asked = post::post_document(&mailbox, document, IfPending::Conflict).map_err(in_words_of_a_tool)?.round;
-    desk.remember(&asked);
-    Ok((mailbox, asked))
+    let asked = desk.post(&mailbox, document).map_err(in_words_of_a_tool)?;
+    Ok((mailbox, asked.round))
 }
 
 /// As `ask-post --wait` does it: whoever waits holds the workflow's waiter, from before the post.
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let policy = became::policy()?;
     let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
-    let asked = post::post_document(mailbox, document, IfPending::Conflict).map_err(in_words_of_a_tool)?.round;
-    desk.remember(&asked);
+    let mut asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?;
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        if let Some(claim) = waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
-            return Reply::about(mailbox, &asked, Became::Taken(Box::new(claim)));
+        match waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
+            Waited::Answered(claim) => return Reply::about(mailbox, &asked.round, Became::Taken(claim)),
+            // Somebody has changed the question, and answered that.
+            Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
+            Waited::Nothing => {}
         }
-        match became::of(mailbox, &asked, false)? {
+        match became::of(mailbox, &asked.round, false)? {
             Some(Became::Waits(_) | Became::Answered(_)) if !left.is_zero() && !is_given_up() => {}
-            Some(over @ (Became::Over(..) | Became::Taken(_))) => return Reply::about(mailbox, &asked, over),
-            _ => return Ok(Reply::Text(posted(mailbox, &asked)?)),
+            Some(over @ (Became::Over(..) | Became::Taken(_))) => return Reply::about(mailbox, &asked.round, over),
+            _ => return Ok(Reply::Text(posted(mailbox, &asked.round)?)),
         }
     }
 }
@@ -96,6 +96,13 @@ fn posted(mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
         "QUESTION_POSTED:{workflow}\nNobody has answered yet. Do not wait and do not guess an answer: save your state with save_checkpoint (workflow_id \"{workflow}\"), \
          and end your turn. {later}"
     ))
+}
+
+/// The question in the mailbox is not the one that was asked here.
+pub(super) fn changed(workflow: &WorkflowId) -> String {
+    format!(
+        "The question of {workflow} was changed after you asked it, so the answer that lies there is not yours. Do not use it and do not guess: ask again."
+    )
 }
 
 /// The hint of a conflict names a flag of `ask-post`.
@@ -117,6 +124,7 @@ pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<Questio
         None => round::latest(&mailbox, workflow).ok_or_else(unknown)?.id,
     };
     let became = match became::of(&mailbox, &asked, false)?.ok_or_else(unknown)? {
+        Became::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(Reply::Text(changed(workflow))),
         Became::Answered(question) if desk.has_asked(&asked, &question) => became::of(&mailbox, &asked, true)?.ok_or_else(unknown)?,
         other => other,
     };

@@ -10,15 +10,14 @@ use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::listing::list;
-use crate::mailbox::transitions::accept;
-use crate::mailbox::{Answer, AnswerValue, Mailbox, Question, round};
+use crate::mailbox::transitions::accept::{self, Decision};
+use crate::mailbox::{Answer, AnswerValue, Mailbox, round};
 use crate::run::attempt::record::State;
 use crate::run::on_demand;
 use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::status;
 use crate::surface::ask_answer::answering;
 use crate::surface::askbox::mcp::desk::Desk;
-use crate::surface::program;
 use crate::{text, time};
 
 /// The most lines of a list.
@@ -103,15 +102,8 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. An approval is a person's alone.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
-    let (mailbox, agent) = (desk.mailbox()?, program::answerer(by, CHANNEL, Through::Mcp)?);
-    let reply = |question: &Question| match question.approval {
-        Some(_) => Err(Error::conflict(
-            format!("{workflow} asks a person to permit a tool call: no agent may answer that"),
-            format!("ask your user to answer it: ask-answer show {workflow}"),
-        )),
-        None => Ok(agent.value(value)),
-    };
-    let accepted = accept::answer_pending(&mailbox, workflow, expect, &agent, reply)?;
+    let (mailbox, agent) = (desk.mailbox()?, desk.context.caller_through(by, CHANNEL, Through::Mcp)?);
+    let accepted = accept::answer_pending(&mailbox, workflow, Decision::of(&agent, expect), |_| Ok(agent.value(value)))?;
     let accepted = accepted.ok_or_else(|| nothing_pending(&mailbox, workflow))?;
     let warning = accepted.warning.as_ref().map(|warning| format!("\nwarning: {}", text::one_line(warning))).unwrap_or_default();
     Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))

@@ -1,6 +1,6 @@
 //! What the tools work with: the mailbox, what the operator permits, and what this process has asked.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,9 +10,11 @@ use uuid::Uuid;
 use crate::config::Mcp;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Mailbox, Question};
+use crate::mailbox::transitions::post::{self, IfPending};
+use crate::mailbox::{Mailbox, Question, QuestionDocument};
+use crate::run::claim::inline::Asked;
 use crate::surface::args::common::Common;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// How many questions this process remembers.
 const REMEMBERED: usize = 10_000;
@@ -20,21 +22,24 @@ const REMEMBERED: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Desk {
     common: Common,
+    /// What the program has found out.
+    pub(super) context: Context,
     /// What the operator says.
     pub(super) config: Mcp,
-    asked: Mutex<Asked>,
+    known: Mutex<Known>,
 }
 
+/// What this process has asked.
 #[derive(Debug, Default)]
-struct Asked {
+struct Known {
     /// The ids that were made here for questions without one, by what was asked: a repeated call asks for the same workflow.
     unnamed: HashMap<Uuid, WorkflowId>,
-    rounds: HashSet<RoundId>,
+    rounds: HashMap<RoundId, Asked>,
 }
 
 impl Desk {
-    pub(super) fn new(mailbox: Option<PathBuf>, config: Mcp) -> Self {
-        Self { common: Common { mailbox, json: false }, config, asked: Mutex::default() }
+    pub(super) fn new(mailbox: Option<PathBuf>, config: Mcp, context: Context) -> Self {
+        Self { common: Common { mailbox, json: false }, context, config, known: Mutex::default() }
     }
 
     /// The mailbox, which must exist.
@@ -58,29 +63,36 @@ impl Desk {
             return Ok(current);
         }
         let content = Uuid::new_v5(&Uuid::NAMESPACE_OID, &crate::document::to_json(arguments)?);
-        let mut asked = self.asked();
-        if asked.unnamed.len() >= REMEMBERED {
-            asked.unnamed.clear();
+        let mut known = self.known();
+        if known.unnamed.len() >= REMEMBERED {
+            known.unnamed.clear();
         }
-        Ok(asked.unnamed.entry(content).or_insert_with(WorkflowId::generate).clone())
+        Ok(known.unnamed.entry(content).or_insert_with(WorkflowId::generate).clone())
     }
 
-    /// This process has asked this.
-    pub(super) fn remember(&self, round: &RoundId) {
-        let mut asked = self.asked();
-        if asked.rounds.len() >= REMEMBERED {
-            asked.rounds.clear();
+    /// Posts a question, and remembers what was asked.
+    pub(super) fn post(&self, mailbox: &Mailbox, document: QuestionDocument) -> Result<Asked> {
+        let asked = Asked::of(&post::post_document(mailbox, document, IfPending::Conflict)?)?;
+        let mut known = self.known();
+        if known.rounds.len() >= REMEMBERED {
+            known.rounds.clear();
         }
-        asked.rounds.insert(round.clone());
+        known.rounds.insert(asked.round.clone(), asked.clone());
+        Ok(asked)
+    }
+
+    /// Whether this process has asked this round, and another question than this one.
+    pub(super) fn asked_something_else(&self, round: &RoundId, question: &Question) -> bool {
+        self.known().rounds.get(round).is_some_and(|asked| !asked.is(question))
     }
 
     /// Whether the client of this process asked this: here, or in an earlier process of its session.
     pub(super) fn has_asked(&self, round: &RoundId, question: &Question) -> bool {
         let session = program::env("CLAUDE_CODE_SESSION_ID").and_then(|id| id.parse().ok());
-        self.asked().rounds.contains(round) || session.is_some() && session == question.session_id
+        self.known().rounds.contains_key(round) || session.is_some() && session == question.session_id
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

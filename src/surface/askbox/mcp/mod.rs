@@ -27,17 +27,17 @@ use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 
-use crate::config;
 use crate::error::{Error, Result};
 use crate::surface::args::askbox_args::Mcp;
+use crate::surface::program::Context;
 use crate::thread;
 use desk::Desk;
 use receipts::{Receipted, Receipts};
 use server::Server;
 
 /// Runs `askbox mcp` until the client closes standard input; returns the exit status.
-pub fn run(args: Mcp) -> Result<u8> {
-    let config = config::load()?.config.mcp;
+pub fn run(args: Mcp, context: &Context) -> Result<u8> {
+    let config = context.config()?.mcp;
     let failed = |what: &str, e: String| Error::failed(format!("{what}: {e}"), "start it again; a client does that by itself");
     // Its first thread reads standard input. Where the system refuses that one, the runtime panics; it waits for a later one by itself.
     let _ = thread::start(|| ())?.join();
@@ -47,7 +47,7 @@ pub fn run(args: Mcp) -> Result<u8> {
         let receipts = Receipts::default();
         let (stdin, stdout) = rmcp::transport::stdio();
         let transport = Receipted::new(AsyncRwTransport::new(stdin, stdout), receipts.clone());
-        let service = match Server::new(Desk::new(args.mailbox, config), receipts).serve(transport).await {
+        let service = match Server::new(Desk::new(args.mailbox, config, context.clone()), receipts).serve(transport).await {
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(QuitReason::Closed),
             other => other.map_err(|e| failed("cannot begin to talk to the client", e.to_string()))?,
         };

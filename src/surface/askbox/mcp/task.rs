@@ -32,8 +32,9 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateT
 /// `tasks/get`: what became of the question. With it, the answer that the reply carries, if this process took it now.
 pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
     let (mailbox, asked, became) = look_for(desk, id)?;
+    let is_ours = |question: &Question| !desk.asked_something_else(&asked, question);
     let became = match became {
-        Became::Answered(question) | Became::Over(question, _) if question.to_session => {
+        Became::Answered(question) | Became::Over(question, _) if question.to_session && is_ours(&question) => {
             became::of(&mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
         }
         other => other,
@@ -46,6 +47,9 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
     };
     let words = became.words(&mailbox, &asked)?;
     Ok(match became {
+        Became::Answered(question) | Became::Over(question, _) if !is_ours(&question) => {
+            (said(&question, ask_user::changed(&asked.workflow)), None)
+        }
         Became::Waits(question) | Became::Answered(question) => (working(&question), None),
         Became::Over(question, _) => (said(&question, words), None),
         Became::Taken(claim) => (said(&claim.document.typed, words), Some(Taken { mailbox, claim })),

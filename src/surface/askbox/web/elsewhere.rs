@@ -15,16 +15,14 @@ use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::Answer;
 use crate::mailbox::documents::checks::check_answer::{self, Given};
-use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::who::caller::Caller;
 use crate::peers::collection::no_peer;
 use crate::peers::known::HostView;
 use crate::peers::{Peers, Progress, RemoteQuestion};
 use crate::surface::askbox::machines::{self, answer, undecided};
 use crate::surface::askbox::web::changes::Changes;
 use crate::surface::askbox::web::index::{self, Row};
-use crate::surface::askbox::web::send::CHANNEL;
 use crate::surface::person::decision::Decision;
-use crate::surface::program;
 use crate::{text, thread};
 
 /// How long the reports of machines are gathered before pages are told.
@@ -175,15 +173,15 @@ impl Elsewhere {
     ///
     /// # Errors
     /// [`Error::Failed`](crate::error::Error::Failed) if the machine takes no offers now; [`Error::Invalid`](crate::error::Error::Invalid) if the value does not fit.
-    pub fn offer(&self, question: &RemoteQuestion, decision: Decision, device: &str, draft: (String, String)) -> Result<()> {
+    pub fn offer(&self, question: &RemoteQuestion, decision: Decision, person: &Caller, draft: (String, String)) -> Result<()> {
         let host = &question.host;
         let view = self.machine(host)?;
         machines::may_take_offers(&view)?;
         let (round, asked) = (answer::as_round(question)?, answer::asked(question)?);
         let typed = &round.document.typed;
-        let person = program::answerer(device, &answer::channel(CHANNEL), Through::Web)?;
+        person.may_decide(typed)?;
         // Words that are close to an option were asked back already.
-        let given = check_answer::check(typed, decision.given_by(&person), Given::InOwnWords)?;
+        let given = check_answer::check(typed, decision.given_by(person), Given::InOwnWords)?;
         let same =
             |offered: &Offered| offered.answer.value == given.value && offered.answer.note == given.note && offered.answer.by == given.by;
         if let Some((offered, progress)) = self.offered(host, &round.id)
@@ -193,7 +191,7 @@ impl Elsewhere {
             // A browser that heard no reply sends its form once more.
             return Ok(());
         }
-        let offer = asked.offer(&person, given.clone(), true)?;
+        let offer = asked.offer(person, given.clone(), true)?;
         let title = text::excerpt(&typed.title(), 300);
         let (chosen, written) = draft;
         {

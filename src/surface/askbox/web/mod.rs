@@ -43,24 +43,19 @@ mod serve;
 mod site;
 mod taken_back;
 
-use crate::error::{Error, Result};
-use crate::platform::ancestry;
+use crate::error::Result;
 use crate::surface::args::web_args::{Web, WebCommand};
+use crate::surface::program::Context;
 
 /// Runs `askbox web`; returns the exit status.
-pub fn run(args: &Web) -> Result<u8> {
-    if ancestry::is_below_a_run() {
-        let message = "the page is for people, and this is an agent's run";
-        return Err(Error::conflict(message, "leave it to a person: end your turn"));
-    }
+pub fn run(args: &Web, context: &Context) -> Result<u8> {
+    context.below().may_open_the_page()?;
     match &args.command {
-        None => serve::run(args),
-        // Whoever has a link answers as a person.
-        Some(WebCommand::Link(_)) if ancestry::is_below_an_agent() => Err(Error::conflict(
-            "a link is for a person, and this is a command of an agent",
-            "make it in a terminal with no agent above it: askbox web link",
-        )),
-        Some(WebCommand::Link(link)) => commands::link(link),
+        None => serve::run(args, context),
+        Some(WebCommand::Link(link)) => {
+            context.below().may_make_a_link()?;
+            commands::link(link)
+        }
         Some(WebCommand::Sessions) => commands::sessions(args.common.json),
         Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke),
     }

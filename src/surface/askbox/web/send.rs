@@ -1,15 +1,11 @@
 //! Sends what a person decided about the question that was shown, and about no other.
 
-use uuid::Uuid;
-
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::Mailbox;
-use crate::mailbox::documents::fields::through::Through;
-use crate::mailbox::transitions::accept::Accepted;
-use crate::surface::person::as_shown;
+use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::transitions::accept::{self, Accepted, On};
+use crate::surface::askbox::web::site::Site;
 use crate::surface::person::decision::Decision;
-use crate::surface::program;
 
 /// The channel that answers from the page are recorded with.
 pub const CHANNEL: &str = "web";
@@ -18,8 +14,9 @@ pub const CHANNEL: &str = "web";
 ///
 /// # Errors
 /// [`Error::Conflict`](crate::error::Error::Conflict) if it does not, or if somebody else was first; [`Error::Invalid`](crate::error::Error::Invalid) if the value does not fit.
-pub fn send(mailbox: &Mailbox, round: &RoundId, shown: Uuid, decision: Decision, device: &str) -> Result<Accepted> {
-    let person = program::answerer(device, CHANNEL, Through::Web)?.in_own_words();
+pub fn send(site: &Site, round: &RoundId, shown: Shown, decision: Decision, device: &str) -> Result<Accepted> {
+    let person = site.caller(device, CHANNEL)?;
     // Words that are close to an option were asked back already.
-    as_shown::answer(mailbox, round, shown, decision.given_by(&person), &person)
+    let on = accept::Decision::of(&person, On::Shown(round.question, shown)).in_own_words();
+    accept::answer(&site.mailbox, &round.workflow, on, decision.given_by(&person))
 }

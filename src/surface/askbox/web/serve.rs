@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware;
 
-use crate::config::{self, Listen};
+use crate::config::Listen;
 use crate::error::{Error, Result};
 use crate::surface::args::web_args::Web;
 use crate::surface::askbox::web::changes::Changes;
@@ -20,7 +20,7 @@ use crate::surface::askbox::web::onlooker::Onlooker;
 use crate::surface::askbox::web::routes;
 use crate::surface::askbox::web::site::Site;
 use crate::surface::askbox::web::taken_back::TakenBack;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// How many threads read and write the mailbox for pages.
 const WORKERS: usize = 4;
@@ -28,8 +28,8 @@ const WORKERS: usize = 4;
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Serves the page until SIGINT or SIGTERM.
-pub fn run(args: &Web) -> Result<u8> {
-    let all = config::load()?.config;
+pub fn run(args: &Web, context: &Context) -> Result<u8> {
+    let all = context.config()?;
     let config = all.web.clone();
     let listen = match args.listen.as_deref() {
         Some(given) => config.listen(Some(given)).map_err(|e| program::of_flag("--listen", e))?,
@@ -47,6 +47,7 @@ pub fn run(args: &Web) -> Result<u8> {
     index.rows(&mailbox)?;
     let hosts = Hosts::new(&config);
     let site = Arc::new(Site {
+        context: context.clone(),
         mailbox,
         hosts,
         devices,

@@ -10,6 +10,8 @@ use axum::response::Response;
 
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
+use crate::mailbox::documents::fields::through::Through;
+use crate::mailbox::who::caller::Caller;
 use crate::surface::askbox::web::changes::Changes;
 use crate::surface::askbox::web::elsewhere::Elsewhere;
 use crate::surface::askbox::web::gate::{Devices, Hosts, SignedIn};
@@ -17,10 +19,13 @@ use crate::surface::askbox::web::index::{Index, Row};
 use crate::surface::askbox::web::onlooker::Onlooker;
 use crate::surface::askbox::web::reply::{plain, problem};
 use crate::surface::askbox::web::taken_back::TakenBack;
+use crate::surface::program::Context;
 
 /// What all pages work with.
 #[derive(Debug)]
 pub struct Site {
+    /// What the program has found out.
+    pub context: Context,
     /// The mailbox.
     pub mailbox: Mailbox,
     /// The names of the page.
@@ -57,6 +62,15 @@ impl Site {
     pub fn waiting(&self) -> Result<usize> {
         let for_a_person = |rows: &[Arc<Row>]| rows.iter().filter(|row| !row.is_event).count();
         Ok(for_a_person(&self.index.rows(&self.mailbox)?) + for_a_person(&self.elsewhere.rows()))
+    }
+
+    /// The person at this device, who answers through `channel`. The operator may have changed how answers are signed.
+    ///
+    /// # Errors
+    /// If the answer would not count.
+    pub fn caller(&self, device: &str, channel: &str) -> Result<Caller> {
+        self.context.reload();
+        self.context.caller_through(device, channel, Through::Web)
     }
 
     /// Reads or writes files, on another thread than the one that talks to browsers.

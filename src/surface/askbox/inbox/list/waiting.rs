@@ -251,14 +251,13 @@ mod tests {
     use super::*;
 
     use crate::mailbox::Mailbox;
-    use crate::mailbox::documents::fields::through::Through;
-    use crate::mailbox::who::answerer::Answerer;
+    use crate::mailbox::who::caller::Caller;
     use crate::surface::askbox::inbox::sender::Others;
 
     struct Place {
         mailbox: Mailbox,
         others: Others,
-        person: Answerer,
+        person: Caller,
         waiting: Waiting,
         _folder: tempfile::TempDir,
     }
@@ -267,7 +266,7 @@ mod tests {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
-            let person = Answerer::person("ann", "inbox", Through::Terminal).unwrap();
+            let person = Caller::person("ann", "inbox").unwrap();
             Self { mailbox, others: Others::nobody(), person, waiting: Waiting::default(), _folder: folder }
         }
 

@@ -3,18 +3,21 @@
 use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
+use crate::mailbox::documents::shown::is_same;
 use crate::mailbox::round::Round;
+use crate::mailbox::transitions::accept::{self, Decision, On};
 use crate::mailbox::transitions::undo;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, Folder, Mailbox, read_question, round};
 use crate::surface::ask_answer::{answering, question_text};
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::askbox::inbox::sender::{Seen, Sent};
-use crate::surface::person::as_shown;
 use crate::surface::program;
 
-pub(super) fn send(mailbox: &Mailbox, person: &Answerer, shown: &Shown, answer: Answer) -> Result<Sent> {
-    let accepted = as_shown::answer(mailbox, &shown.round.id, as_shown::hash(shown.question())?, answer, person)?;
+pub(super) fn send(mailbox: &Mailbox, person: &Caller, shown: &Shown, answer: Answer) -> Result<Sent> {
+    // Words that are close to an option were asked back already.
+    let decision = Decision::of(person, On::question(&shown.round.id, shown.question())?).in_own_words();
+    let accepted = accept::answer(mailbox, &shown.round.id.workflow, decision, answer)?;
     let words = match accepted.answer.value {
         Some(_) => answering::acknowledged(&accepted),
         None => accepted.answer.word().into(),
@@ -22,7 +25,7 @@ pub(super) fn send(mailbox: &Mailbox, person: &Answerer, shown: &Shown, answer: 
     Ok(Sent { at: RoundAt::here(accepted.round), words, warning: accepted.warning, offer: None })
 }
 
-pub(super) fn undo(mailbox: &Mailbox, person: &Answerer, round: &RoundId) -> Result<String> {
+pub(super) fn undo(mailbox: &Mailbox, person: &Caller, round: &RoundId) -> Result<String> {
     undo::undo(mailbox, &round.workflow, Some(round.question), person.by()).map(|undone| undone.answer)
 }
 
@@ -55,7 +58,7 @@ pub(super) fn still_waits(mailbox: &Mailbox, shown: &Shown) -> std::result::Resu
     let RoundId { workflow, .. } = &shown.round.id;
     match pending(mailbox, workflow) {
         Ok(now) if now.id != shown.round.id => Err(format!("{workflow} asks another question by now")),
-        Ok(now) if !as_shown::is_same(&now.document.typed, shown.question()) => Err(format!("{workflow} was changed while you read it")),
+        Ok(now) if !is_same(&now.document.typed, shown.question()) => Err(format!("{workflow} was changed while you read it")),
         Ok(_) => Ok(()),
         Err(e) if e.is_missing_file() => Err(fate(mailbox, workflow)),
         Err(e) => Err(program::message(&disk::explain_missing(e))),

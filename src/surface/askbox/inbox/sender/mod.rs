@@ -17,7 +17,7 @@ use crate::address::Address;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::QuestionId;
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::person::decision::Decision;
@@ -33,7 +33,7 @@ pub(super) const CHANNEL: &str = "inbox";
 pub struct Sender<'a> {
     pub mailbox: &'a Mailbox,
     pub others: &'a Others,
-    pub person: &'a Answerer,
+    pub person: &'a Caller,
 }
 
 /// A question of the list.

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Answer;
 use crate::mailbox::documents::checks::check_answer::{self, Given};
-use crate::mailbox::who::answerer::Answerer;
+use crate::mailbox::documents::shown::is_same;
+use crate::mailbox::who::caller::Caller;
 use crate::peers::collection::no_peer;
 use crate::peers::remote_question::Asked;
 use crate::peers::{Peers, RemoteQuestion};
@@ -22,7 +23,6 @@ use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::askbox::inbox::sender::{CHANNEL, Offered, Seen, Sent};
 use crate::surface::askbox::machines::{self, answer};
-use crate::surface::person::as_shown;
 use crate::surface::program;
 use crate::{text, thread};
 
@@ -103,7 +103,7 @@ impl Others {
         let address = shown.address();
         match latest.question(host, &id.workflow).map(|question| question.asked.as_ref()) {
             Some(Ok(asked)) if asked.question == id.question => {
-                if as_shown::is_same(&asked.document.typed, shown.question()) {
+                if is_same(&asked.document.typed, shown.question()) {
                     Ok(())
                 } else {
                     Err(format!("{address} was changed while you read it"))
@@ -125,11 +125,11 @@ impl Others {
     }
 
     /// Offers an answer to the machine that has the question. What becomes of it is found in [`Self::latest`].
-    pub(super) fn send(&self, person: &Answerer, host: &HostName, shown: &Shown, answer: Answer) -> Result<Sent> {
+    pub(super) fn send(&self, person: &Caller, host: &HostName, shown: &Shown, answer: Answer) -> Result<Sent> {
         let (latest, question) = (self.latest(), shown.question());
         let peers = self.peers().ok_or_else(|| no_peer(host))?;
         machines::may_take_offers(latest.machine(host).ok_or_else(|| no_peer(host))?)?;
-        answering::only_a_person_approves(question)?;
+        person.may_decide(question)?;
         let answer = Answer { channel: answer::channel(CHANNEL), ..answer };
         // Words that are close to an option were asked back already.
         let answer = check_answer::check(question, answer, Given::InOwnWords)?;

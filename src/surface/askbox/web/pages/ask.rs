@@ -5,9 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::shown::Shown;
 use crate::surface::askbox::web::gate::Posted;
 use crate::surface::askbox::web::index::Row;
 use crate::surface::askbox::web::pages::asked::Asked;
@@ -34,8 +34,8 @@ pub fn form(visit: &Visit, asked: Asked, problem: Option<String>) -> Result<Resp
 }
 
 /// The hash of what was shown, as a form carries it.
-pub fn shown(posted: &Posted) -> Result<Uuid> {
-    let shown = posted.get("shown").and_then(|shown| Uuid::parse_str(shown).ok());
+pub fn shown(posted: &Posted) -> Result<Shown> {
+    let shown = posted.get("shown").and_then(|shown| shown.parse().ok());
     shown.ok_or_else(|| Error::usage("the form does not say which question was shown", "load the page again"))
 }
 

@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::shown::Shown;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::ask_answer::question_text::{self, Earlier};
 use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
 use crate::surface::askbox::web::pages::markdown;
-use crate::surface::person::as_shown;
 use crate::surface::person::left_out::LeftOut;
 use crate::text;
 use crate::time;
@@ -27,7 +27,7 @@ pub struct Asked {
     pub before: Option<String>,
     pub question_id: String,
     /// The hash of all of this that a person goes by.
-    pub shown: Uuid,
+    pub shown: Shown,
     /// The first line of the question, and its other lines.
     pub title: String,
     pub rest: String,
@@ -131,7 +131,7 @@ impl Asked {
             host: None,
             before: None,
             question_id: round.id.question.to_string(),
-            shown: as_shown::hash(question)?,
+            shown: Shown::of(question)?,
             title: show(&title),
             rest: show(&rest),
             is_batch: question.is_batch(),

@@ -18,8 +18,9 @@ use crate::surface::askbox::web::pages::ask;
 use crate::surface::askbox::web::pages::asked::Asked;
 use crate::surface::askbox::web::pages::frame::Frame;
 use crate::surface::askbox::web::reply;
+use crate::surface::askbox::web::send::CHANNEL;
 use crate::surface::askbox::web::site::Visit;
-use crate::surface::person::as_shown;
+use crate::surface::person::decision::Decision;
 use crate::surface::program;
 use crate::text;
 
@@ -148,7 +149,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     let round = answer::as_round(&question)?;
     let typed = &round.document.typed;
     let mut filled = Filled::read(typed, posted);
-    if as_shown::hash(typed)? != shown {
+    if !shown.is_of(typed) {
         return page(
             visit,
             &question,
@@ -161,10 +162,15 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
         Done::LeftOpen(problem) => return page(visit, &question, &filled, problem.map(str::to_owned)),
     };
     let draft = (filled.chosen(typed), filled.written());
-    match visit.site.elsewhere.offer(&question, decision, &visit.signed_in.device, draft) {
+    match offer(visit, &question, decision, draft) {
         Ok(()) => Ok(reply::go_to(&format!("{there}#outcome"))),
         Err(e) => page(visit, &question, &filled, Some(format!("Nothing was sent: {}", program::message(&e)))),
     }
+}
+
+fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
+    let person = visit.site.caller(&visit.signed_in.device, &answer::channel(CHANNEL))?;
+    visit.site.elsewhere.offer(question, decision, &person, draft)
 }
 
 fn sent(
