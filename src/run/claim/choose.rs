@@ -13,7 +13,7 @@ use crate::mailbox::transitions::{refuse, settle};
 use crate::mailbox::trust::Policy;
 use crate::mailbox::trust::policy::Untrusted;
 use crate::mailbox::{Folder, Mailbox, Question};
-use crate::run::attempt::record::{self, Begin, Claimant, Run};
+use crate::run::attempt::record::{self, Begin, Claimant, Plan, Run};
 use crate::run::claim::plan;
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 
@@ -122,8 +122,8 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     }
     let run = match by {
         By::Supervisor(config) | By::Watcher(config) => plan::first(mailbox, config, &document.typed, &round)?,
-        By::Inline(_) => plan::unplanned(&round, Claimant::Inline),
-        By::Prompt(_) => plan::unplanned(&round, Claimant::Prompt),
+        By::Inline(_) => Run::first(&round, Claimant::Inline, Plan::without_launch(&round)),
+        By::Prompt(_) => Run::first(&round, Claimant::Prompt, Plan::without_launch(&round)),
     };
     if matches!(by, By::Supervisor(_) | By::Watcher(_))
         && let Some(live) = live_run_of_asker(mailbox, &run)?
@@ -145,9 +145,9 @@ pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
 
 /// The live run whose session is to be forked. It asked on behalf of another workflow and went on.
 fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
-    let Begin::Fork { from, of: Some(parent) } = &run.begin else { return Ok(None) };
+    let Begin::Fork { from, of: Some(parent) } = &run.plan.begin else { return Ok(None) };
     for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
-        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
+        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.plan.session_id == *from);
         if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {
             return Ok(Some(round));
         }

@@ -56,7 +56,7 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         Err(e) if e.is_missing_file() => return Ok(None),
         other => other?,
     };
-    let is_left = run.claimant == Claimant::Inline && run.state == State::Claimed;
+    let is_left = run.claimant == Claimant::Inline && run.progress.state == State::Claimed;
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
 }
 

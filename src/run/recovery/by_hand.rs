@@ -70,7 +70,9 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
     let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
     match record::latest(mailbox, &round)? {
-        Some(run) if matches!(run.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor => {
+        Some(run)
+            if matches!(run.progress.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor =>
+        {
             next_attempt::end_processes(&run)?;
             ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
         }

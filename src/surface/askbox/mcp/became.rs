@@ -6,8 +6,8 @@ use crate::id::RoundId;
 use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
-use crate::run::attempt::record::{self, Claimant, Run};
-use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline, plan};
+use crate::run::attempt::record::{self, Claimant, Plan, Run};
+use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline};
 use crate::run::prompt::answer_text;
 use crate::surface::program;
 use crate::{text, time};
@@ -103,7 +103,7 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
         };
         return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
     }
-    let unknown = || plan::unplanned(asked, Claimant::Inline);
+    let unknown = || Run::first(asked, Claimant::Inline, Plan::without_launch(asked));
     let answer = told(mailbox, question, run.unwrap_or(&unknown()))?;
     // The agent of this run is the one that was started with the answer.
     let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);

@@ -165,7 +165,7 @@ fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool
     // The session that asked for another workflow is continued once its own run is over.
     let is_asker = |round: &RoundId| {
         let run = record::latest(mailbox, round).ok().flatten();
-        question.session_id.is_some() && run.is_some_and(|run| Some(run.session_id) == question.session_id)
+        question.session_id.is_some() && run.is_some_and(|run| Some(run.plan.session_id) == question.session_id)
     };
     let mut live = 0;
     for round in list::round_names(mailbox, Folder::Running) {
