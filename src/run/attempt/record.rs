@@ -38,6 +38,18 @@ pub enum Claimant {
     Prompt,
 }
 
+impl Claimant {
+    /// The word in `run.json` and in the audit trail.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Supervisor => "supervisor",
+            Self::Inline => "inline",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 /// The state of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -218,6 +230,12 @@ impl Run {
     #[must_use]
     pub fn continue_id(&self) -> Uuid {
         Uuid::new_v5(&self.plan.message_id, &self.attempt.to_be_bytes())
+    }
+
+    /// Whether the attempt is one of an agent that askbox launches. Other claimants take the answer and launch nothing.
+    #[must_use]
+    pub fn is_launch(&self) -> bool {
+        self.claimant == Claimant::Supervisor
     }
 
     /// Whether the agent has the answer, or whatever else the round was to bring it.

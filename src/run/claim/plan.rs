@@ -11,9 +11,10 @@ use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Folder, Mailbox, Question, workflows};
-use crate::run::attempt::record::{Begin, Claimant, Plan, Run};
+use crate::run::attempt::record::{Begin, Plan, Run};
 use crate::run::attempt::suspended_call;
 use crate::run::claim::permitted::{self, WorkFolder};
+use crate::run::delivery::Delivery;
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
@@ -33,7 +34,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         config_dir,
         ..Plan::without_launch(round)
     };
-    Ok(Run::first(round, Claimant::Supervisor, plan))
+    Ok(Run::first(round, Delivery::Launch.claimant(), plan))
 }
 
 /// Whether the process that gets the answer will know nothing but the question and the answer: it begins a new session, and there is

@@ -7,7 +7,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 
 /// A round with its first attempt, at one stage of its claim.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Claim<Chosen> {
         if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
             return Err(Error::conflict(format!("{round} was claimed before"), "see: relaunch status"));
         }
-        audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", run.claimant).to_lowercase()));
+        audit::record(mailbox, Entry::of("claimed", &round).by(run.claimant.word()));
         Ok(Claim { document, run, stage: Taken { workflow, prepared, round: None } })
     }
 }
@@ -110,7 +110,7 @@ impl Claim<Taken> {
     pub fn put_on_record(self, mailbox: &Mailbox) -> Result<Claim<OnRecord>> {
         let Self { document, run, stage: mut taken } = self;
         let recorded = taken.put_on_record(mailbox, &run).and_then(|on_record| {
-            if run.claimant != Claimant::Supervisor {
+            if !run.is_launch() {
                 taken.make_durable(mailbox, &document, &run)?;
             }
             Ok(on_record)

@@ -89,7 +89,8 @@ fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::attempt::record::{Claimant, Plan};
+    use crate::run::attempt::record::Plan;
+    use crate::run::delivery::Delivery;
 
     #[test]
     fn a_task_is_told_as_a_task_to_a_session_that_may_have_asked_something() {
@@ -100,7 +101,7 @@ mod tests {
         )
         .unwrap();
         let round = task.round().unwrap();
-        let mut run = Run::first(&round, Claimant::Supervisor, Plan::without_launch(&round));
+        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
         let mut config = Config::default();
         config.answers.require_signed = true;
         assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");

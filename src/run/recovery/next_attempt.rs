@@ -4,8 +4,9 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::mailbox::{Mailbox, Question};
-use crate::run::attempt::record::{self, Claimant, Plan, Progress, Run, State};
+use crate::run::attempt::record::{self, Plan, Progress, Run, State};
 use crate::run::claim::plan;
+use crate::run::delivery::Delivery;
 use crate::run::process::{run_processes, session_start};
 
 /// Writes the record of the next attempt. The caller holds the round's lock.
@@ -14,9 +15,11 @@ use crate::run::process::{run_processes, session_start};
 /// and did nothing: a resume would show the message twice. Every other claimant launched nothing, and what its record says about a
 /// launch is not the operator's: the attempt is planned here.
 pub(super) fn create(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
-    let run = match last.claimant {
-        Claimant::Supervisor => after(last),
-        Claimant::Inline | Claimant::Prompt => Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? },
+    let run = match Delivery::of_claimed(question, last) {
+        Delivery::Launch => after(last),
+        Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
+            Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
+        }
     };
     record::create(mailbox, &run)?;
     Ok(run)

@@ -9,7 +9,7 @@ use crate::log;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, pause};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::money::day::DayBudget;
 use crate::time::{self, Time};
 use crate::watch::breaker::shared_file::SharedBreaker;
@@ -168,7 +168,7 @@ impl Gate {
     /// Tells the breaker how runs ended. Every watcher does this for every run; the breaker counts a run once, and the watcher whose
     /// call changes the breaker's state reports that.
     pub(in crate::watch) fn observe(&mut self, runs: &[Run]) {
-        let runs: Vec<&Run> = runs.iter().filter(|r| r.claimant == Claimant::Supervisor).collect();
+        let runs: Vec<&Run> = runs.iter().filter(|r| r.is_launch()).collect();
         if runs.is_empty() {
             return;
         }

@@ -9,7 +9,8 @@ use crate::mailbox::family::awaits;
 use crate::mailbox::listing::{list, near_id};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Folder, Mailbox, Question, read_question, round};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
+use crate::run::delivery::Delivery;
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
 use crate::run::view::status::shape::{Standing, Status, View};
@@ -243,7 +244,8 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         _ => running(mailbox, round, run.as_ref())?,
     };
     let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
-    let to_session = question.to_session && state == Standing::Answered;
+    // The waiter's lock is not looked at: a look holds it for a moment, and a status may be asked for at any time.
+    let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     let live = match (&run, state) {
@@ -258,7 +260,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         since,
         attempt: run.as_ref().map(|r| r.attempt),
         // Of an answer that a process took for itself, there is no session.
-        session_id: run.as_ref().filter(|r| r.claimant == Claimant::Supervisor).map(|r| r.plan.session_id),
+        session_id: run.as_ref().filter(|r| r.is_launch()).map(|r| r.plan.session_id),
         retry_at: run.as_ref().and_then(|r| r.progress.retry_at),
         why: run
             .as_ref()
@@ -266,7 +268,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
-            .or_else(|| to_session.then(|| "the session that asked takes the answer itself".into()))
+            .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
         failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
         // Nothing is to be done about a round that is over.
@@ -321,7 +323,7 @@ fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Sta
     Ok(match run {
         Some(run) if run.progress.state == State::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
         Some(run) if run.progress.state == State::Failed => (Standing::Retrying, run.progress.ended_at),
-        Some(run) if run.progress.state == State::Claimed && run.claimant == Claimant::Supervisor && run.attempt > 1 => {
+        Some(run) if run.progress.state == State::Claimed && run.is_launch() && run.attempt > 1 => {
             (Standing::Queued, Some(run.progress.claimed_at))
         }
         Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Mailbox, Question};
+use crate::run::delivery::Delivery;
 use crate::surface::askbox::mcp::ask_user;
 use crate::surface::askbox::mcp::became::{self, Became};
 use crate::surface::askbox::mcp::desk::Desk;
@@ -33,7 +34,7 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateT
 pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
     let (mailbox, asked, became) = look_for(desk, id)?;
     let became = match became {
-        Became::Answered(question) | Became::Over(question, _) if question.to_session => {
+        Became::Answered(question) | Became::Over(question, _) if Delivery::asked_for(&question) == Delivery::Session => {
             became::of(&mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
         }
         other => other,
