@@ -11,7 +11,8 @@ use crate::mailbox::listing::list;
 use crate::mailbox::quarantine::quarantined_round;
 use crate::mailbox::{Folder, Mailbox, Question, read_question, workflows};
 use crate::run::attempt::failure::Class;
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
+use crate::run::delivery::Delivery;
 use crate::run::view::tail::EventTail;
 use crate::time::Time;
 
@@ -107,7 +108,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
-        let class = run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class);
+        let class = run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class);
         if class == Some(Class::Tree) && !awaits::of_child(mailbox, workflow)?.is_empty() {
             return Ok(Found::Other(OwnState::Held));
         }
@@ -116,8 +117,8 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
         {
             return Ok(Found::Cut(Box::new(run)));
         }
-        let end = if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { End::Stopped } else { End::Parked };
-        return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
+        let end = if run.as_ref().is_some_and(|r| r.progress.state == State::Interrupted) { End::Stopped } else { End::Parked };
+        return Ok(ended(workflow, end, run.and_then(|r| r.progress.why).unwrap_or_default()));
     }
     if let Some(held) = quarantined_round::of(mailbox, workflow)? {
         return Ok(ended(workflow, End::Parked, held.why()));
@@ -139,18 +140,21 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, c
         return Ok(Found::Other(OwnState::Waiting(waits)));
     }
     let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
-    Ok(match (newest.state, newest.run) {
-        (Closed::Delivered, Some(run)) if run.claimant != Claimant::Supervisor => {
-            let how = match run.claimant {
-                Claimant::Inline => "its asker took the answer itself (ask-post --wait, or an MCP client)",
-                Claimant::Prompt | Claimant::Supervisor => "a main agent took the answer (relaunch prompt, or relaunch done)",
-            };
-            ended(workflow, End::HandedOver, format!("{how} and went on by itself; what came of it, askbox does not know"))
-        }
-        (Closed::Delivered, run) => Found::Finished(run.map(Box::new)),
-        (Closed::Withdrawn | Closed::Superseded, _) => ended(workflow, End::Cancelled, newest.why),
-        (Closed::Expired, _) => ended(workflow, End::Expired, newest.why),
-        (Closed::Dropped, _) => {
+    Ok(match newest.state {
+        Closed::Delivered => match newest.delivery {
+            Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent)) => {
+                let who = taken.who();
+                ended(
+                    workflow,
+                    End::HandedOver,
+                    format!("{who} took the answer and went on by itself; what came of it, askbox does not know"),
+                )
+            }
+            Some(Delivery::Launch) | None => Found::Finished(newest.run.map(Box::new)),
+        },
+        Closed::Withdrawn | Closed::Superseded => ended(workflow, End::Cancelled, newest.why),
+        Closed::Expired => ended(workflow, End::Expired, newest.why),
+        Closed::Dropped => {
             let why = if newest.why.is_empty() { "it was dropped".into() } else { format!("it was dropped: {}", newest.why) };
             ended(workflow, End::Failed, why)
         }
@@ -166,6 +170,8 @@ struct Newest {
     state: Closed,
     why: String,
     run: Option<Run>,
+    /// Who went on with the answer, if the round was delivered.
+    delivery: Option<Delivery>,
 }
 
 /// The round that began last. It need not be the one that closed last: a question asked during a run may close before the run.
@@ -179,13 +185,16 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
             continue;
         }
         let run = record::latest(mailbox, &round)?;
-        let claimant = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|r| r.claimant);
-        // An agent that waits for an answer does so within its run, which is what ends. Where there is no run, its asker was no agent.
-        let place = if claimant == Some(Claimant::Inline) { &mut waited } else { &mut newest };
+        let delivery = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|run| Delivery::of_claimed(&document.typed, run));
+        let place = match delivery {
+            // An agent that waits for an answer does so within its run, which is what ends. Where there is no run, its asker was no agent.
+            Some(Delivery::Waiter | Delivery::Session) => &mut waited,
+            Some(Delivery::Launch | Delivery::MainAgent) | None => &mut newest,
+        };
         if place.as_ref().is_some_and(|n| n.begun > begun) {
             continue;
         }
-        *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run });
+        *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run, delivery });
     }
     Ok(newest.or(waited))
 }
@@ -199,7 +208,7 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
             last = Some(text.raw().to_owned());
         }
     }
-    last.or_else(|| run.result.clone()).unwrap_or_default()
+    last.or_else(|| run.progress.result.clone()).unwrap_or_default()
 }
 
 /// What an agent had written when it was cut off.

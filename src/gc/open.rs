@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::disk::{self, Lock};
+use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::family::{awaits, lineage};
@@ -11,7 +11,7 @@ use crate::mailbox::listing::list;
 use crate::mailbox::quarantine::quarantined_round;
 use crate::mailbox::transitions::retire;
 use crate::mailbox::{Folder, Mailbox, read_question};
-use crate::run::claim;
+use crate::run::delivery;
 
 /// The workflows that were not over when the gc began.
 #[derive(Debug, Default)]
@@ -88,5 +88,5 @@ pub(super) fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> 
     if list::rounds_of(mailbox, workflow).any(|round| claimed(&round)) || !awaits::of_parent(mailbox, workflow)?.is_empty() {
         return Ok(true);
     }
-    Lock::is_held(&claim::waiter_path(mailbox, workflow))
+    delivery::is_awaited(mailbox, workflow)
 }

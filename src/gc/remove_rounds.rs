@@ -12,7 +12,7 @@ use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, WorkflowLock, read_question};
 use crate::run::approval::let_through;
 use crate::run::attempt::used_answer::MARKS;
-use crate::run::claim;
+use crate::run::delivery;
 use crate::run::money::costs;
 
 /// The files of an attempt.
@@ -79,7 +79,7 @@ impl Gc<'_> {
             return Ok(());
         }
         // A process that begins to wait meanwhile checks that the file of this name is still the one that it locked.
-        let waiter = claim::waiter_path(self.mailbox, workflow);
+        let waiter = delivery::waiter_path(self.mailbox, workflow);
         let held = if disk::exists(&waiter) { Lock::try_acquire(&waiter)? } else { None };
         // Children that exist keep the folder: by their names they are found.
         let gone: BTreeSet<_> =

@@ -11,7 +11,7 @@ use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::documents::question::Content;
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Question, WorkflowLock, read_question};
-use crate::run::attempt::record::{self, Claimant};
+use crate::run::attempt::record;
 use crate::time::Time;
 
 /// What is to be removed of a workflow.
@@ -106,8 +106,7 @@ impl Gc<'_> {
             }
             needed.insert(round.question);
             let id = RoundId { workflow: lock.workflow().clone(), question: round.question };
-            let is_handed_over =
-                round.state == Closed::Delivered && record::latest(self.mailbox, &id)?.is_some_and(|r| r.claimant != Claimant::Supervisor);
+            let is_handed_over = round.state == Closed::Delivered && record::latest(self.mailbox, &id)?.is_some_and(|r| !r.is_launch());
             if !is_handed_over {
                 end = Some(round.begun);
             }

@@ -18,12 +18,14 @@
 //! | `supervise` | one attempt in the hands of its supervisor, stopping included |
 //! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; what a run does and where it stands; the agent's process: launch, pipes, descendants |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; what runs have cost and may cost; the message that carries the answer |
+//! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
 //! | `attempt` | the record of an attempt, its failure, its ending |
 
 pub mod approval;
 pub mod attempt;
 pub mod claim;
 pub mod delegated;
+pub mod delivery;
 pub mod money;
 pub mod on_demand;
 pub mod process;

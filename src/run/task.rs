@@ -82,17 +82,17 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     // Measured before anything is written: control characters of the prompt take six bytes each.
     let file = Document::new(question.clone())?.to_file_within(MAX_ANSWERED)?;
     let mut run = plan::first(mailbox, config, &question, &round)?;
-    run.role = task.role.or(run.role);
-    run.model = task.model.or(run.model);
+    run.plan.role = task.role.or(run.plan.role);
+    run.plan.model = task.model.or(run.plan.model);
     disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt first: as soon as the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;
     workflows::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());
-        (w.role, w.model) = (run.role.clone(), run.model.clone());
-        w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
-        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
+        (w.role, w.model) = (run.plan.role.clone(), run.plan.model.clone());
+        w.cwd = run.plan.cwd.clone().or_else(|| w.cwd.take());
+        w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
     })?;
     if disk::create(&mailbox.round(Folder::Running, &round), &file)? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} exists already"), "repeat the command"));

@@ -12,7 +12,7 @@ use askbox::mailbox::transitions::{close, settle, undo};
 use askbox::mailbox::trust::Policy;
 use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
-use askbox::run::claim::{self, By, ClaimAttempt};
+use askbox::run::claim::{self, ClaimAttempt};
 use serde_json::{Value, json};
 
 use crate::support::World;
@@ -163,7 +163,7 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
     let ann = Caller::person("ann", "ask-answer").unwrap();
     accept::answer(mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text(answer.into()))).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
-    match claim::claim(mailbox, &workflow, By::Prompt(&Policy::default())).unwrap() {
+    match claim::for_main_agent(mailbox, &workflow, &Policy::default()).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),
         ClaimAttempt::Refused(why) => panic!("{workflow}: {why:?}"),
     }

@@ -21,7 +21,7 @@ fn a_workflow_whose_answer_a_main_agent_took_is_handed_over_and_nobody_waits_for
     let world = World::new();
     world.ask_and_answer("w");
     world.ok("relaunch", &["prompt", "w"]);
-    resumed_at_once(&world, "a main agent took the answer");
+    resumed_at_once(&world, "a main agent (relaunch prompt, or relaunch done) took the answer");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_workflow_whose_asker_waited_for_the_answer_is_handed_over_too() {
         waiting.join().expect("it ends")
     });
     assert_eq!(out.stdout, "yes\n");
-    resumed_at_once(&world, "its asker took the answer itself");
+    resumed_at_once(&world, "the asker that waited for it (ask-post --wait, or an MCP client) took the answer");
 }
 
 #[test]

@@ -34,6 +34,6 @@ pub fn take(mailbox: &Mailbox, run: &Run, id: &str, tool: &str, input: &Map<Stri
 /// The folder of the call is left out: the hook has compared it, and the supervisor does not know that of a subagent.
 fn mark(mailbox: &Mailbox, run: &Run, id: &str, tool: &str, input: &Map<String, Value>) -> PathBuf {
     let hash = Call { tool, input, cwd: Path::new("") }.approval().sha256;
-    let name = Uuid::new_v5(&run.message_id, format!("{id}\n{hash}").as_bytes());
+    let name = Uuid::new_v5(&run.plan.message_id, format!("{id}\n{hash}").as_bytes());
     run.folder(mailbox).join(format!("{PREFIX}{name}"))
 }

@@ -38,16 +38,17 @@ impl EarlierAttempts {
     #[must_use]
     pub fn of(newest_first: &[Run]) -> Self {
         let now = time::now();
-        let class = |run: &Run| run.failure.as_ref().map(|f| f.class);
-        let is_throttled = |run: &&Run| run.state == State::Failed && class(run).is_some_and(Class::waits);
+        let class = |run: &Run| run.progress.failure.as_ref().map(|f| f.class);
+        let is_throttled = |run: &&Run| run.progress.state == State::Failed && class(run).is_some_and(Class::waits);
         let throttled = || newest_first.iter().take_while(is_throttled);
-        let others =
-            || newest_first.iter().filter(|r| r.state != State::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()));
-        let signature = |run: &Run| run.failure.as_ref().filter(|f| f.class == Class::Agent).map(|f| f.signature.clone());
+        let others = || {
+            newest_first.iter().filter(|r| r.progress.state != State::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()))
+        };
+        let signature = |run: &Run| run.progress.failure.as_ref().filter(|f| f.class == Class::Agent).map(|f| f.signature.clone());
         Self {
             counted: u32::try_from(others().count()).unwrap_or(u32::MAX),
             throttled: u32::try_from(throttled().count()).unwrap_or(u32::MAX),
-            throttled_since: throttled().filter_map(|r| r.ended_at).filter(|at| *at <= now).last(),
+            throttled_since: throttled().filter_map(|r| r.progress.ended_at).filter(|at| *at <= now).last(),
             signatures: others().map_while(signature).collect(),
         }
     }
@@ -64,6 +65,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::run::attempt::failure::Failure;
+    use crate::run::attempt::record::Progress;
     use crate::run::task::{self, Task};
     use chrono::TimeDelta;
 
@@ -73,10 +75,9 @@ mod tests {
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let begun = task::begin(&mailbox, &Config::default(), Task::new("w".parse().unwrap(), "do it")).unwrap();
         let (now, hour) = (time::now(), TimeDelta::hours(1));
+        let failure = || Some(Failure::new(Class::Throttled, "529", &begun.workflow_id));
         let throttled = |ended_at: Time| Run {
-            state: State::Failed,
-            ended_at: Some(ended_at),
-            failure: Some(Failure::new(Class::Throttled, "529", &begun.workflow_id)),
+            progress: Progress { state: State::Failed, ended_at: Some(ended_at), failure: failure(), ..Progress::claimed_now() },
             ..begun.clone()
         };
         let since = |dates: &[Time]| EarlierAttempts::of(&dates.iter().copied().map(throttled).collect::<Vec<_>>()).throttled_since;

@@ -179,34 +179,34 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         _ => None,
     };
     let ending = &no_result.map_or_else(|| ending.clone(), |why| Ending::Refused { class: Class::NoResult, why });
-    run.ended_at = Some(time::now());
-    run.retry_at = None;
-    run.failure = ending.failure(&run.workflow_id);
+    run.progress.ended_at = Some(time::now());
+    run.progress.retry_at = None;
+    run.progress.failure = ending.failure(&run.workflow_id);
     match ending {
         Ending::Delivered { text, cost_usd } => {
-            run.state = State::Delivered;
-            run.why = no_result::unasked(mailbox, &run)?;
-            run.result = Some(shorten(text.raw()));
-            run.cost_usd = run.cost_usd.or(*cost_usd);
+            run.progress.state = State::Delivered;
+            run.progress.why = no_result::unasked(mailbox, &run)?;
+            run.progress.result = Some(shorten(text.raw()));
+            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
         }
         Ending::Asking { question, cost_usd } => {
             // The answer is for this session. One that asked at once, or whose supervisor died, is not on record yet.
-            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.session_id))?;
-            run.state = State::Asking;
-            run.why = None;
-            run.asks = Some(*question);
-            run.cost_usd = run.cost_usd.or(*cost_usd);
+            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.plan.session_id))?;
+            run.progress.state = State::Asking;
+            run.progress.why = None;
+            run.progress.asks = Some(*question);
+            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
         }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
         Ending::Hopeless { why } | Ending::Refused { why, .. } => {
-            run.state = State::Parked;
-            run.why = Some(why.clone());
+            run.progress.state = State::Parked;
+            run.progress.why = Some(why.clone());
         }
         Ending::Interrupted { why, .. } => {
-            run.state = State::Interrupted;
-            run.why = Some(why.clone());
+            run.progress.state = State::Interrupted;
+            run.progress.why = Some(why.clone());
         }
     }
     if run.is_delivered() {
@@ -219,13 +219,13 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         return Ok(run);
     }
     record::write(mailbox, &run)?;
-    match run.state {
+    match run.progress.state {
         State::Failed => {
             audit::record(
                 mailbox,
                 Entry::of(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(in_audit(&run)),
             );
-            if let Some(at) = run.retry_at {
+            if let Some(at) = run.progress.retry_at {
                 Timer { at, due: Due::Retry, round }.arm(mailbox)?;
             }
         }
@@ -240,25 +240,25 @@ fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait:
     let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
     let retry_at = later(pause);
     let deadline = config.relaunch.throttle_deadline.0;
-    let since = history.throttled_since.or(run.ended_at).unwrap_or_else(time::now);
+    let since = history.throttled_since.or(run.progress.ended_at).unwrap_or_else(time::now);
     if (retry_at - since).to_std().unwrap_or_default() > deadline {
-        run.state = State::Parked;
-        run.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
+        run.progress.state = State::Parked;
+        run.progress.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
     } else {
-        run.state = State::Failed;
-        run.why = Some(why.to_owned());
-        run.retry_at = Some(retry_at);
+        run.progress.state = State::Failed;
+        run.progress.why = Some(why.to_owned());
+        run.progress.retry_at = Some(retry_at);
     }
     Ok(())
 }
 
 fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
     let history = EarlierAttempts::before(mailbox, run)?;
-    let signature = run.failure.as_ref().map_or("", |f| &f.signature);
+    let signature = run.progress.failure.as_ref().map_or("", |f| &f.signature);
     let (count, same) = (history.counted + 1, history.same(signature) + 1);
     let limits = &config.relaunch;
-    run.state = State::Parked;
-    run.why = Some(if count == limits.attempts {
+    run.progress.state = State::Parked;
+    run.progress.why = Some(if count == limits.attempts {
         format!("{why} (attempt {count} of {count})")
     } else if count > limits.attempts {
         // It was retried by hand, or the limit was lowered.
@@ -266,8 +266,8 @@ fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Resul
     } else if limits.same_failure > 0 && same >= limits.same_failure {
         format!("{why} (the same failure {same} times in a row)")
     } else {
-        run.state = State::Failed;
-        run.retry_at = Some(later(limits.pause(count)));
+        run.progress.state = State::Failed;
+        run.progress.retry_at = Some(later(limits.pause(count)));
         why.to_owned()
     });
     Ok(())
@@ -296,6 +296,6 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
 
 /// The end of an attempt in the audit trail, which holds no words of an agent: the class of the failure, and where the reason stands.
 fn in_audit(run: &Run) -> String {
-    let class = run.failure.as_ref().map_or("stopped", |failure| failure.class.word());
+    let class = run.progress.failure.as_ref().map_or("stopped", |failure| failure.class.word());
     format!("{class}; the reason is in runs/{}/run.json", run.token())
 }

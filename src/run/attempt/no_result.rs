@@ -41,7 +41,7 @@ fn waits(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<bool> {
     let asked_since = |round: &round::Round| {
         let question = &round.document.typed;
         round.id.question != run.question_id
-            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.claimed_at)
+            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
     };
     if round::of_workflow(mailbox, workflow).iter().any(asked_since) {
         return Ok(true);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::disk::{self, Placed, Staged};
-use crate::document::{Document, Stored};
+use crate::document::{Document, SCHEMA_VERSION, Stored};
 use crate::error::{Error, IoContext, Result};
 use crate::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
 use crate::mailbox::documents::fields::asked_in::NonceHash;
@@ -36,6 +36,18 @@ pub enum Claimant {
     Inline,
     /// `relaunch prompt`: a main agent, which passes the prompt to its own subagent tool.
     Prompt,
+}
+
+impl Claimant {
+    /// The word in `run.json` and in the audit trail.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Supervisor => "supervisor",
+            Self::Inline => "inline",
+            Self::Prompt => "prompt",
+        }
+    }
 }
 
 /// The state of an attempt.
@@ -76,12 +88,10 @@ pub enum Begin {
     },
 }
 
-/// One attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// One attempt. `run_json` says how its file spells it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// The version of this format.
-    #[serde(default)]
+    /// The version of the file's format.
     pub schema_version: u32,
     /// The workflow.
     pub workflow_id: WorkflowId,
@@ -91,67 +101,119 @@ pub struct Run {
     pub attempt: u32,
     /// Who claimed the round.
     pub claimant: Claimant,
+    /// What was planned for the attempt. The next attempt takes it over.
+    pub plan: Plan,
+    /// How far the attempt has come. The next attempt begins anew.
+    pub progress: Progress,
+}
+
+/// What was planned for an attempt: which session gets which message, and how the agent is launched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
     /// The agent's session: the same in every attempt of a round, unless an attempt's session got its message and did nothing.
     pub session_id: SessionId,
     /// How the session begins.
     pub begin: Begin,
     /// Why the session begins otherwise than configured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_why: Option<String>,
-    /// The hash by which a proof of this attempt is recognized; missing before the launch, and in records of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nonce_hash: Option<NonceHash>,
     /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
-    /// The name of the runner that launched it. The launching process takes the runner from its own configuration.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The name of the runner. The launching process takes the runner from its own configuration.
     pub runner: String,
     /// The agent definition that the session runs as, if one was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// The model, if one was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The working folder of the agent, if the operator permits it when the attempt is launched. Missing: the home folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The working folder of the agent, if the operator permits it when the attempt is launched. `None`: the home folder.
     pub cwd: Option<PathBuf>,
     /// The agent's `CLAUDE_CONFIG_DIR`, if the operator permits it when the attempt is launched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
+}
+
+/// How far an attempt has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
     /// The state of the attempt.
     pub state: State,
     /// When the attempt was put on record.
     pub claimed_at: Time,
     /// When the agent was launched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     /// When the attempt ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
     /// When the next attempt may start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Time>,
     /// Why the attempt ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The failure, if one ended the attempt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// The question that the agent asked with a tool of its own, and for which its turn waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<QuestionId>,
     /// The agent's final text: the first 4000 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// US dollars of the day's limit that are reserved for this attempt, while its run is live.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_usd: Option<f64>,
     /// US dollars of this attempt, as far as the agent reported them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The hash by which a proof of this attempt is recognized. `None` before the launch, and in records of earlier versions.
+    pub nonce_hash: Option<NonceHash>,
+}
+
+impl Plan {
+    /// The plan for a claimant that takes the answer itself and launches nothing. It says nothing about a launch: the claimant's folder and
+    /// environment are not the operator's.
+    #[must_use]
+    pub fn without_launch(round: &RoundId) -> Self {
+        Self {
+            session_id: SessionId::generate(),
+            begin: Begin::Fresh,
+            begin_why: None,
+            message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
+            runner: String::new(),
+            role: None,
+            model: None,
+            cwd: None,
+            config_dir: None,
+        }
+    }
+}
+
+impl Progress {
+    /// The progress of an attempt that is claimed now.
+    #[must_use]
+    pub fn claimed_now() -> Self {
+        Self {
+            state: State::Claimed,
+            claimed_at: time::now(),
+            started_at: None,
+            ended_at: None,
+            retry_at: None,
+            why: None,
+            failure: None,
+            asks: None,
+            result: None,
+            reserved_usd: None,
+            cost_usd: None,
+            nonce_hash: None,
+        }
+    }
 }
 
 impl Run {
+    /// The first attempt of a round.
+    #[must_use]
+    pub fn first(round: &RoundId, claimant: Claimant, plan: Plan) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            workflow_id: round.workflow.clone(),
+            question_id: round.question,
+            attempt: 1,
+            claimant,
+            plan,
+            progress: Progress::claimed_now(),
+        }
+    }
+
     /// The round that the attempt delivers.
     #[must_use]
     pub fn round(&self) -> RoundId {
@@ -167,34 +229,43 @@ impl Run {
     /// The uuid of the message that tells the agent to continue, in this attempt.
     #[must_use]
     pub fn continue_id(&self) -> Uuid {
-        Uuid::new_v5(&self.message_id, &self.attempt.to_be_bytes())
+        Uuid::new_v5(&self.plan.message_id, &self.attempt.to_be_bytes())
+    }
+
+    /// Whether the attempt is one of an agent that askbox launches. Other claimants take the answer and launch nothing.
+    #[must_use]
+    pub fn is_launch(&self) -> bool {
+        self.claimant == Claimant::Supervisor
     }
 
     /// Whether the agent has the answer, or whatever else the round was to bring it.
     #[must_use]
     pub fn is_delivered(&self) -> bool {
-        matches!(self.state, State::Delivered | State::Asking)
+        matches!(self.progress.state, State::Delivered | State::Asking)
     }
 
     /// Whether waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
-        self.failure.as_ref().is_some_and(|f| f.class.waits())
+        self.progress.failure.as_ref().is_some_and(|f| f.class.waits())
     }
 
     /// Until when the next attempt has to wait; `None` if it may start. `longest`: the longest pause of the configuration.
     #[must_use]
     pub fn waits_until(&self, longest: Duration, now: Time) -> Option<Time> {
-        let at = self.retry_at?;
+        let at = self.progress.retry_at?;
         // The pause as it was chosen. An attempt that ended later than now did so before the clock was set back.
-        let chosen = self.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
+        let chosen = self.progress.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
         time::is_ahead(at, chosen.min(longest), now).then_some(at)
     }
 
     /// The attempt with reasons of bounded length: they may name paths of a question.
     fn shortened(&self) -> Self {
         let short = |why: &Option<String>| why.as_ref().map(|w| if w.len() > MAX_WHY { text::excerpt(w, MAX_WHY / 4) } else { w.clone() });
-        Self { begin_why: short(&self.begin_why), why: short(&self.why), ..self.clone() }
+        let mut run = self.clone();
+        run.plan.begin_why = short(&self.plan.begin_why);
+        run.progress.why = short(&self.progress.why);
+        run
     }
 
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.

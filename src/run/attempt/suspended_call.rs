@@ -39,7 +39,7 @@ pub enum Told {
 #[must_use]
 pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option<&str>) -> Told {
     let Some(session) = continued else { return Told::TheMessage };
-    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let file = dir.and_then(|d| claude::transcript_exists(&d, session)).and_then(|t| std::fs::File::open(t).ok());
     let suspended = file.and_then(transcript::suspended_call);
     let is_this_one = |id: &String| question.tool_call.as_ref().is_some_and(|call| call.id == *id);
@@ -61,7 +61,7 @@ pub fn question_of(mailbox: &Mailbox, workflow: &WorkflowId, call: &str) -> Opti
 /// The question of the workflow that waits for an answer, or for its run, and that a call in this attempt's session asked.
 #[must_use]
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
+    open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
 }
 
 /// Whether an attempt of the workflow is on record that ended because it waits for this question, or in whose session it was asked and whose
@@ -72,9 +72,9 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
     rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
     for round in rounds.into_iter().take(SEARCHED) {
         for attempt in record::attempts(mailbox, &round)?.into_iter().rev() {
-            let waits = |run: Run| match run.state {
-                State::Asking => run.asks == Some(id),
-                State::Running => question.session_id == Some(run.session_id),
+            let waits = |run: Run| match run.progress.state {
+                State::Asking => run.progress.asks == Some(id),
+                State::Running => question.session_id == Some(run.plan.session_id),
                 _ => false,
             };
             if record::read(mailbox, &round, attempt).is_ok_and(waits) {
@@ -89,7 +89,7 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
 /// answer may be claimed already.
 #[must_use]
 pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    let is_it = |q: &Question| (q.approval.is_some() || q.elicited_by.is_some()) && q.session_id == Some(run.session_id);
+    let is_it = |q: &Question| (q.approval.is_some() || q.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
         let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
         let mut held =
@@ -129,5 +129,5 @@ fn mark(mailbox: &Mailbox, run: &Run) -> std::path::PathBuf {
 /// Whether Claude Code refused to continue the session without a message in the attempt before.
 fn was_refused(mailbox: &Mailbox, run: &Run) -> bool {
     let before = run.attempt.checked_sub(1).filter(|n| *n > 0).and_then(|n| record::read(mailbox, &run.round(), n).ok());
-    before.and_then(|run| run.why).is_some_and(|why| why.contains("No deferred tool marker"))
+    before.and_then(|run| run.progress.why).is_some_and(|why| why.contains("No deferred tool marker"))
 }

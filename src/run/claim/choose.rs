@@ -1,6 +1,5 @@
 //! Which round of a workflow can be claimed now, and why not.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Config;
@@ -13,9 +12,10 @@ use crate::mailbox::transitions::{refuse, settle};
 use crate::mailbox::trust::Policy;
 use crate::mailbox::trust::policy::Untrusted;
 use crate::mailbox::{Folder, Mailbox, Question};
-use crate::run::attempt::record::{self, Begin, Claimant, Run};
+use crate::run::attempt::record::{self, Begin, Plan, Run};
 use crate::run::claim::plan;
 use crate::run::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
+use crate::run::delivery::Delivery;
 
 /// What came of an attempt to claim a workflow's answer.
 #[derive(Debug)]
@@ -54,35 +54,56 @@ impl<Stage> ClaimAttempt<Stage> {
     }
 }
 
-/// Who claims a round, and for what.
+/// Who claims a round, and by which rules.
 #[derive(Debug, Clone, Copy)]
-pub enum By<'a> {
-    /// A supervisor, which launches an agent as this configuration says.
-    Supervisor(&'a Config),
-    /// A watcher, for a supervisor: nobody has asked for this launch.
+enum By<'a> {
+    /// A person's command, which launches an agent as this configuration says.
+    Person(&'a Config),
+    /// A watcher, which launches an agent as this configuration says. Nobody has asked for this launch.
     Watcher(&'a Config),
-    /// `ask-post --wait`, which takes the answer itself, if it counts by this policy.
-    Inline(&'a Policy),
-    /// `relaunch prompt`, which hands the answer to a main agent, if it counts by this policy.
-    Prompt(&'a Policy),
+    /// The asker, which takes the answer if it counts by this policy.
+    Asker(&'a Policy),
+    /// A main agent, which takes the answer if it counts by this policy.
+    MainAgent(&'a Policy),
 }
 
 impl By<'_> {
     /// Whether the answer of this document counts for this claimant.
     fn judge(self, question: &Question) -> Result<(), Untrusted> {
         match self {
-            Self::Supervisor(config) | Self::Watcher(config) => config.answers.policy().judge(question),
-            Self::Inline(policy) | Self::Prompt(policy) => policy.judge(question),
+            Self::Person(config) | Self::Watcher(config) => config.answers.policy().judge(question),
+            Self::Asker(policy) | Self::MainAgent(policy) => policy.judge(question),
+        }
+    }
+
+    /// The round's first attempt.
+    fn first_attempt(self, mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<Run> {
+        let taken = |delivery: Delivery| Ok(Run::first(round, delivery.claimant(), Plan::without_launch(round)));
+        match self {
+            Self::Person(config) | Self::Watcher(config) => plan::first(mailbox, config, question, round),
+            Self::Asker(_) => taken(Delivery::Waiter),
+            Self::MainAgent(_) => taken(Delivery::MainAgent),
         }
     }
 }
 
+/// Claims the answered round of `workflow` for its asker, which takes the answer itself if it counts by `policy`: a waiting process, or the
+/// session that asked.
+pub fn for_asker(mailbox: &Mailbox, workflow: &WorkflowId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
+    claim(mailbox, workflow, By::Asker(policy))
+}
+
+/// Claims the answered round of `workflow` for a main agent, if the answer counts by `policy`.
+pub fn for_main_agent(mailbox: &Mailbox, workflow: &WorkflowId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
+    claim(mailbox, workflow, By::MainAgent(policy))
+}
+
 /// Claims the answered round of `workflow`, with its first attempt on record.
-pub fn claim(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<OnRecord>> {
+fn claim(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<OnRecord>> {
     choose(mailbox, workflow, by)?.and_then(|chosen| chosen.take(mailbox))?.and_then(|taken| taken.put_on_record(mailbox))
 }
 
-/// [`claim`] for a watcher, which starts a supervisor, up to the stage [`Taken`]. It may be started now: it waits for the round's lock and then reads the record.
+/// The claim of a watcher, which starts a supervisor, up to the stage [`Taken`]. It may be started now: it waits for the round's lock and then reads the record.
 pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
     choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
 }
@@ -90,7 +111,7 @@ pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result
 /// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
 /// see [`crate::run::supervise::ownership::Attempt`].
 pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
-    choose(mailbox, workflow, By::Supervisor(config))?.and_then(|chosen| chosen.take_to_launch(mailbox))
+    choose(mailbox, workflow, By::Person(config))?.and_then(|chosen| chosen.take_to_launch(mailbox))
 }
 
 fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<Chosen>> {
@@ -108,26 +129,11 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
         refuse::refuse(mailbox, &lock, document, &round, &why)?;
         return refused(Refusal::NotTrusted(why));
     }
-    if !matches!(by, By::Inline(_)) && Lock::is_held(&waiter_path(mailbox, workflow))? {
-        return refused(Refusal::AwaitedInline(round));
+    if let Some(refusal) = left_to_another(mailbox, by, &document.typed, &round)? {
+        return refused(refusal);
     }
-    if matches!(by, By::Watcher(_)) && document.typed.to_session {
-        return refused(Refusal::AwaitedBySession(round));
-    }
-    // An asker that waits inline launches nothing, and may itself be the run of the earlier round.
-    if !matches!(by, By::Inline(_))
-        && let Some(earlier) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow)
-    {
-        return refused(Refusal::EarlierRound(earlier));
-    }
-    let run = match by {
-        By::Supervisor(config) | By::Watcher(config) => plan::first(mailbox, config, &document.typed, &round)?,
-        By::Inline(_) => plan::unplanned(&round, Claimant::Inline),
-        By::Prompt(_) => plan::unplanned(&round, Claimant::Prompt),
-    };
-    if matches!(by, By::Supervisor(_) | By::Watcher(_))
-        && let Some(live) = live_run_of_asker(mailbox, &run)?
-    {
+    let run = by.first_attempt(mailbox, &document.typed, &round)?;
+    if let Some(live) = live_run_of_asker(mailbox, &run)? {
         return refused(Refusal::AskerRuns(live));
     }
     if Lock::is_held(&record::lock_path(mailbox, &round))? {
@@ -136,18 +142,27 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     Ok(ClaimAttempt::Claimed(Box::new(Claim::new(document, run, lock))))
 }
 
-/// The lock that `ask-post --wait` holds from before its post until it has the answer. There is one for each workflow: before the
-/// post the round has no id, and after the post the answer may come before any lock is taken.
-#[must_use]
-pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.runs_of_workflow(workflow).join("waiter")
+/// Why this claimant leaves the answer alone: the answer is another's, or an earlier round has to end first.
+fn left_to_another(mailbox: &Mailbox, by: By<'_>, question: &Question, round: &RoundId) -> Result<Option<Refusal>> {
+    match by {
+        // An asker launches nothing, and may itself be the run of the earlier round.
+        By::Asker(_) => return Ok(None),
+        By::Person(_) | By::Watcher(_) | By::MainAgent(_) => {}
+    }
+    match (Delivery::of_unclaimed(mailbox, question)?, by) {
+        (Delivery::Waiter, _) => return Ok(Some(Refusal::AwaitedInline(round.clone()))),
+        (Delivery::Session, By::Watcher(_)) => return Ok(Some(Refusal::AwaitedBySession(round.clone()))),
+        (Delivery::Session | Delivery::Launch | Delivery::MainAgent, _) => {}
+    }
+    let earlier = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow);
+    Ok(earlier.map(Refusal::EarlierRound))
 }
 
 /// The live run whose session is to be forked. It asked on behalf of another workflow and went on.
 fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
-    let Begin::Fork { from, of: Some(parent) } = &run.begin else { return Ok(None) };
+    let Begin::Fork { from, of: Some(parent) } = &run.plan.begin else { return Ok(None) };
     for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
-        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
+        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.plan.session_id == *from);
         if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {
             return Ok(Some(round));
         }

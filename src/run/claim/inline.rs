@@ -15,8 +15,9 @@ use crate::mailbox::transitions::expire;
 use crate::mailbox::transitions::post::Receipt;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::{Folder, Mailbox, Question, read_question};
-use crate::run::attempt::record::{self, Claimant, State};
-use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord};
+use crate::run::attempt::record::{self, State};
+use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord};
+use crate::run::delivery::{self, Delivery};
 use crate::time;
 
 /// The sleep between two looks if no file events are available.
@@ -36,7 +37,7 @@ pub struct Waiter {
 /// # Errors
 /// [`Error::Conflict`] if another process waits for the workflow's answer.
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
-    let path = claim::waiter_path(mailbox, workflow);
+    let path = delivery::waiter_path(mailbox, workflow);
     // `askbox gc` may remove the folder and the file at any moment: then the next try creates them again.
     for _ in 0..100 {
         disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
@@ -58,7 +59,10 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         Err(e) if e.is_missing_file() => return Ok(None),
         other => other?,
     };
-    let is_left = run.claimant == Claimant::Inline && run.state == State::Claimed;
+    let is_left = match Delivery::of_claimed(&document.typed, &run) {
+        Delivery::Waiter | Delivery::Session => run.progress.state == State::Claimed,
+        Delivery::Launch | Delivery::MainAgent => false,
+    };
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
 }
 
@@ -135,7 +139,7 @@ impl Waiter {
                 _ => {}
             }
             if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
-                match claim::claim(mailbox, &round.workflow, By::Inline(policy))? {
+                match claim::for_asker(mailbox, &round.workflow, policy)? {
                     ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
                     ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
                 }

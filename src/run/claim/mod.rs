@@ -24,7 +24,7 @@
 //! The watcher, `ask-post --wait` and `relaunch prompt` lock the round and write its record under a temporary name before the rename,
 //! so that both syncs overlap. `relaunch ID`, which supervises in its own process, does so while its agent starts.
 //!
-//! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`claim()`], [`take`] and [`take_to_launch`]
+//! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`take`], [`take_to_launch`], [`for_asker`] and [`for_main_agent`]
 //! - `stages`: the three stages and what leads from one to the next
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
 //! - `permitted`: which folders the operator permits, asked when the attempt is planned and again at each launch
@@ -36,6 +36,6 @@ pub mod permitted;
 pub mod plan;
 mod stages;
 
-pub use choose::{By, ClaimAttempt, Refusal, claim, take, take_to_launch, waiter_path};
+pub use choose::{ClaimAttempt, Refusal, for_asker, for_main_agent, take, take_to_launch};
 pub(crate) use stages::make_durable;
 pub use stages::{Claim, OnRecord, Taken};

@@ -25,13 +25,13 @@ pub fn config_dir(config: &Config, dir: &Path) -> bool {
 /// [`Error::Failed`] if the operator does not permit the folder or the configuration folder of the record. Another one is not chosen: the
 /// attempt may continue a session that lies there.
 pub fn of_launch(config: &Config, run: &Run) -> Result<WorkFolder> {
-    if let Some(dir) = run.config_dir.as_deref().filter(|dir| !config_dir(config, dir)) {
+    if let Some(dir) = run.plan.config_dir.as_deref().filter(|dir| !config_dir(config, dir)) {
         return Err(Error::failed(
             format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display()),
             format!("add it there and go on with: relaunch retry {}", run.workflow_id),
         ));
     }
-    match &run.cwd {
+    match &run.plan.cwd {
         Some(cwd) => WorkFolder::open(config, cwd),
         None => WorkFolder::open(config, &layout::home().unwrap_or_else(|_| "/".into())),
     }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use crate::agent::claude;
 use crate::config::{Config, Mode};
 use crate::disk;
@@ -13,10 +11,10 @@ use crate::mailbox::documents::question::Content;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Folder, Mailbox, Question, workflows};
-use crate::run::attempt::record::{Begin, Claimant, Run, State};
+use crate::run::attempt::record::{Begin, Plan, Run};
 use crate::run::attempt::suspended_call;
 use crate::run::claim::permitted::{self, WorkFolder};
-use crate::time;
+use crate::run::delivery::Delivery;
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
@@ -26,7 +24,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     why = why.or(cwd_why);
     let (begin, begin_why) = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
     let (runner, _) = config.runner(None)?;
-    Ok(Run {
+    let plan = Plan {
         begin,
         begin_why: begin_why.or(why),
         runner,
@@ -34,8 +32,9 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         model: known.as_ref().and_then(|w| w.model.clone()),
         cwd,
         config_dir,
-        ..unplanned(round, Claimant::Supervisor)
-    })
+        ..Plan::without_launch(round)
+    };
+    Ok(Run::first(round, Delivery::Launch.claimant(), plan))
 }
 
 /// Whether the process that gets the answer will know nothing but the question and the answer: it begins a new session, and there is
@@ -47,40 +46,6 @@ pub fn knows_nothing(mailbox: &Mailbox, config: &Config, question: &Question) ->
     let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
     let (config_dir, _) = config_dir(config, question, known.as_ref());
     Ok(matches!(begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
-}
-
-/// The record of a claimant that takes the answer itself and launches nothing. It says nothing about a launch: the claimant's folder and
-/// environment are not the operator's.
-#[must_use]
-pub fn unplanned(round: &RoundId, claimant: Claimant) -> Run {
-    Run {
-        schema_version: crate::document::SCHEMA_VERSION,
-        workflow_id: round.workflow.clone(),
-        question_id: round.question,
-        attempt: 1,
-        claimant,
-        session_id: SessionId::generate(),
-        begin: Begin::Fresh,
-        begin_why: None,
-        nonce_hash: None,
-        message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
-        runner: String::new(),
-        role: None,
-        model: None,
-        cwd: None,
-        config_dir: None,
-        state: State::Claimed,
-        claimed_at: time::now(),
-        started_at: None,
-        ended_at: None,
-        retry_at: None,
-        why: None,
-        failure: None,
-        asks: None,
-        result: None,
-        reserved_usd: None,
-        cost_usd: None,
-    }
 }
 
 /// Decides between a fresh session and a fork, and says why if it is not what was configured. Only sessions that askbox launched are

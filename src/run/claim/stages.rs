@@ -7,7 +7,7 @@ use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 
 /// A round with its first attempt, at one stage of its claim.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Claim<Chosen> {
         if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
             return Err(Error::conflict(format!("{round} was claimed before"), "see: relaunch status"));
         }
-        audit::record(mailbox, Entry::of("claimed", &round).by(&format!("{:?}", run.claimant).to_lowercase()));
+        audit::record(mailbox, Entry::of("claimed", &round).by(run.claimant.word()));
         Ok(Claim { document, run, stage: Taken { workflow, prepared, round: None } })
     }
 }
@@ -110,7 +110,7 @@ impl Claim<Taken> {
     pub fn put_on_record(self, mailbox: &Mailbox) -> Result<Claim<OnRecord>> {
         let Self { document, run, stage: mut taken } = self;
         let recorded = taken.put_on_record(mailbox, &run).and_then(|on_record| {
-            if run.claimant != Claimant::Supervisor {
+            if !run.is_launch() {
                 taken.make_durable(mailbox, &document, &run)?;
             }
             Ok(on_record)
@@ -181,20 +181,20 @@ impl Claim<OnRecord> {
 
     /// Closes the round as delivered: the claimant has delivered the answer itself.
     pub fn delivered(mut self, mailbox: &Mailbox, by: &str) -> Result<()> {
-        self.run.state = State::Delivered;
+        self.run.progress.state = State::Delivered;
         self.close(mailbox, Closing::now(Closed::Delivered, by, None))
     }
 
     /// Closes the round as superseded: its answer was given to nobody, and the question is asked anew.
     pub fn superseded(mut self, mailbox: &Mailbox, by: &str, why: &str) -> Result<()> {
-        self.run.state = State::Interrupted;
-        self.run.why = Some(why.to_owned());
+        self.run.progress.state = State::Interrupted;
+        self.run.progress.why = Some(why.to_owned());
         self.close(mailbox, Closing::now(Closed::Superseded, by, Some(why.to_owned())))
     }
 
     fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
         let lock = mailbox.lock(&self.run.workflow_id)?;
-        self.run.ended_at = Some(crate::time::now());
+        self.run.progress.ended_at = Some(crate::time::now());
         record::write(mailbox, &self.run)?;
         close::claimed(mailbox, &lock, Folder::Running, self.run.question_id, closing)
     }
@@ -205,8 +205,8 @@ pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &Qu
     record::make_durable(mailbox, run)?;
     workflows::update(mailbox, lock, |w| {
         w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
-        w.cwd = run.cwd.clone().or_else(|| w.cwd.take());
-        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
+        w.cwd = run.plan.cwd.clone().or_else(|| w.cwd.take());
+        w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
     })
     .map(drop)
 }

@@ -64,7 +64,7 @@ impl Book {
     #[must_use]
     pub fn of(mailbox: &Mailbox, run: &Run) -> Self {
         let blank = Booking {
-            at: run.claimed_at,
+            at: run.progress.claimed_at,
             workflow_id: run.workflow_id.clone(),
             question_id: run.question_id,
             attempt: run.attempt,
@@ -181,7 +181,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     for attempt in record::attempts(mailbox, round)? {
         match record::read(mailbox, round, attempt) {
             Err(e) if e.is_missing_file() => {}
-            other => sum = other?.cost_usd.map(|c| sum.unwrap_or(0.0) + c).or(sum),
+            other => sum = other?.progress.cost_usd.map(|c| sum.unwrap_or(0.0) + c).or(sum),
         }
     }
     Ok(sum)

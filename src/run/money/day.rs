@@ -37,8 +37,8 @@ impl Day {
                 continue;
             }
             match record::latest(mailbox, &round) {
-                Ok(Some(run)) if matches!(run.state, State::Claimed | State::Running) => {
-                    held.extend(run.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+                Ok(Some(run)) if matches!(run.progress.state, State::Claimed | State::Running) => {
+                    held.extend(run.progress.reserved_usd.map(|usd| ((round, run.attempt), usd)));
                 }
                 Ok(_) => {}
                 // It must not hold up every other run. It may have reserved the most that a run may.

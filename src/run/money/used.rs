@@ -55,12 +55,12 @@ impl Tree {
 
 /// From an attempt's launch to its end. If its supervisor died, to its last event: recovery may have recorded the end days later.
 fn span(mailbox: &Mailbox, run: &Run, now: Time) -> Result<Option<(Time, Time)>> {
-    let Some(begin) = run.started_at else { return Ok(None) };
-    if run.state == State::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
+    let Some(begin) = run.progress.started_at else { return Ok(None) };
+    if run.progress.state == State::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
         return Ok(Some((begin, now)));
     }
     let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
-    Ok(last_event.into_iter().chain(run.ended_at).min().map(|end| (begin, end)))
+    Ok(last_event.into_iter().chain(run.progress.ended_at).min().map(|end| (begin, end)))
 }
 
 fn cut((begin, end): (Time, Time), longest: Duration) -> (Time, Time) {

@@ -29,7 +29,7 @@ pub fn of(
     nonce: &Nonce,
 ) -> Invocation {
     let program = Path::new(&runner.program);
-    let session = run.session_id.to_string();
+    let session = run.plan.session_id.to_string();
     let mut call = match start {
         SessionStart::New => Invocation::start(program, &session),
         SessionStart::Continue => Invocation::resume(program, &session),
@@ -54,14 +54,14 @@ pub fn of(
         .allowed_tools(&runner.allowed_tools)
         .extra_args(&runner.args)
         .scrub(std::env::vars_os().map(|(name, _)| name));
-    for (option, value) in [("--model", &run.model), ("--agent", &run.role)] {
+    for (option, value) in [("--model", &run.plan.model), ("--agent", &run.plan.role)] {
         call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
     }
     // `relaunch spawn` waits inside the agent's Bash, so that may take as long as it can.
     if std::env::var_os(BASH_TIMEOUT).is_none() {
         call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);
     }
-    if let Some(dir) = &run.config_dir {
+    if let Some(dir) = &run.plan.config_dir {
         call = call.config_dir(dir);
     }
     if let Some(path) = path_with_our_programs() {
@@ -86,7 +86,7 @@ fn environment(mailbox: &Mailbox, run: &Run, nonce: &Nonce) -> [(&'static str, S
         ("ASKBOX_DIR", mailbox.root().display().to_string()),
         ("ASKBOX_WORKFLOW_ID", id.to_owned()),
         ("WORKFLOW_ID", id.to_owned()),
-        ("ASKBOX_SESSION_ID", run.session_id.to_string()),
+        ("ASKBOX_SESSION_ID", run.plan.session_id.to_string()),
         ("ASKBOX_RUN", run.token()),
         (NONCE, nonce.to_env()),
     ]

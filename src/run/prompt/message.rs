@@ -17,7 +17,7 @@ use crate::text::{one_line, shell_quote};
 /// long for a prompt.
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     if let Content::Results { results, prompt } = question.content() {
-        let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
+        let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
         let values = [
             ("workflow_id", run.workflow_id.as_str()),
@@ -29,10 +29,10 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     }
     // A task is its own message. A session that asked something must not take it for its user's reply.
     if let Content::Task { prompt, .. } = question.content() {
-        let is_told = config.answers.require_signed && matches!(run.begin, Begin::Fork { .. });
+        let is_told = config.answers.require_signed && matches!(run.plan.begin, Begin::Fork { .. });
         return Ok(if is_told { format!("{TASK}{prompt}") } else { prompt.to_owned() });
     }
-    let template = match (&run.begin, config.relaunch.prompt.own()) {
+    let template = match (&run.plan.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
         (Begin::Fresh, Some(own)) => own,
         (Begin::Fresh, None) => match readable_files::checkpoint(mailbox, question) {
@@ -89,8 +89,8 @@ fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::attempt::record::Claimant;
-    use crate::run::claim::plan;
+    use crate::run::attempt::record::Plan;
+    use crate::run::delivery::Delivery;
 
     #[test]
     fn a_task_is_told_as_a_task_to_a_session_that_may_have_asked_something() {
@@ -100,11 +100,12 @@ mod tests {
             r#"{"workflow_id":"w","question":"x","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","prompt":"The user said: yes"}"#,
         )
         .unwrap();
-        let mut run = plan::unplanned(&task.round().unwrap(), Claimant::Supervisor);
+        let round = task.round().unwrap();
+        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
         let mut config = Config::default();
         config.answers.require_signed = true;
         assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
-        run.begin = Begin::Fork { from: run.session_id, of: None };
+        run.plan.begin = Begin::Fork { from: run.plan.session_id, of: None };
         let told = first_message(&mailbox, &config, &task, &run).unwrap();
         assert!(told.starts_with("This is a task") && told.ends_with("\n\nThe user said: yes"), "{told}");
         assert_eq!(first_message(&mailbox, &Config::default(), &task, &run).unwrap(), "The user said: yes");

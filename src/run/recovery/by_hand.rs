@@ -11,7 +11,7 @@ use crate::mailbox::quarantine::quarantined_round;
 use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::run::attempt::ending::{self, Ending};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::recovery::next_attempt;
 
 /// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once.
@@ -70,7 +70,7 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
     let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
     match record::latest(mailbox, &round)? {
-        Some(run) if matches!(run.state, State::Failed | State::Claimed | State::Running) && run.claimant == Claimant::Supervisor => {
+        Some(run) if matches!(run.progress.state, State::Failed | State::Claimed | State::Running) && run.is_launch() => {
             next_attempt::end_processes(&run)?;
             ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
         }

@@ -4,10 +4,10 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::mailbox::{Mailbox, Question};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Plan, Progress, Run, State};
 use crate::run::claim::plan;
+use crate::run::delivery::Delivery;
 use crate::run::process::{run_processes, session_start};
-use crate::time;
 
 /// Writes the record of the next attempt. The caller holds the round's lock.
 ///
@@ -15,33 +15,19 @@ use crate::time;
 /// and did nothing: a resume would show the message twice. Every other claimant launched nothing, and what its record says about a
 /// launch is not the operator's: the attempt is planned here.
 pub(super) fn create(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
-    let run = match last.claimant {
-        Claimant::Supervisor => after(last),
-        Claimant::Inline | Claimant::Prompt => Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? },
+    let run = match Delivery::of_claimed(question, last) {
+        Delivery::Launch => after(last),
+        Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
+            Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
+        }
     };
     record::create(mailbox, &run)?;
     Ok(run)
 }
 
 fn after(last: &Run) -> Run {
-    let session_id = if session_start::is_unanswered(last) { SessionId::generate() } else { last.session_id };
-    Run {
-        attempt: last.attempt + 1,
-        session_id,
-        nonce_hash: None,
-        state: State::Claimed,
-        claimed_at: time::now(),
-        started_at: None,
-        ended_at: None,
-        retry_at: None,
-        why: None,
-        failure: None,
-        asks: None,
-        result: None,
-        reserved_usd: None,
-        cost_usd: None,
-        ..last.clone()
-    }
+    let session_id = if session_start::is_unanswered(last) { SessionId::generate() } else { last.plan.session_id };
+    Run { attempt: last.attempt + 1, plan: Plan { session_id, ..last.plan.clone() }, progress: Progress::claimed_now(), ..last.clone() }
 }
 
 /// Whether a process of any attempt of the round lives.
@@ -52,7 +38,7 @@ pub(super) fn has_processes(run: &Run) -> bool {
 /// Ends all processes of all attempts of the round. Takes up to half a minute if they are stuck.
 pub(super) fn end_processes(run: &Run) -> Result<()> {
     let is_ours = of_round(run);
-    if run.state == State::Running {
+    if run.progress.state == State::Running {
         // They may be ending already: a supervisor that dies takes its agent along.
         run_processes::wait_gone(&is_ours, run_processes::TERM_GRACE);
     }

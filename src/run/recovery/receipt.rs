@@ -20,7 +20,7 @@ pub(super) fn find(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let stopped = stop_request::read(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
     for line in events.split(b'\n').map_while(std::io::Result::ok) {
         match document::json::<Event>(&line).map(|e| e.kind) {
-            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.session_id.to_string(),
+            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.plan.session_id.to_string(),
             Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
                 if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
             {

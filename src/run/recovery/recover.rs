@@ -11,8 +11,9 @@ use crate::mailbox::transitions::close;
 use crate::mailbox::{Folder, Mailbox, QuestionDocument, quarantine, read_question};
 use crate::run::attempt::earlier::EarlierAttempts;
 use crate::run::attempt::ending::{self, Ending};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Progress, Run, State};
 use crate::run::claim::plan;
+use crate::run::delivery::Delivery;
 use crate::run::money::costs;
 use crate::run::recovery::{next_attempt, receipt};
 use crate::run::supervise::stop::stop_request;
@@ -85,8 +86,10 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     drop(claiming);
     let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };
     let last = record::latest(mailbox, round)?;
-    if document.typed.to_session
-        && last.as_ref().is_none_or(|last| last.claimant == Claimant::Inline && last.state == State::Claimed)
+    // Without a record, the question alone says for whom the claimant took the answer.
+    let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
+    if delivery == Delivery::Session
+        && last.as_ref().is_none_or(|last| last.progress.state == State::Claimed)
         && give_back(mailbox, config, &document, round, orphans)?
     {
         return Ok(Recovered::Over);
@@ -94,12 +97,16 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     let Some(last) = last else {
         return first_attempt(mailbox, config, &document, round, orphans);
     };
-    match last.state {
-        State::Claimed if last.claimant == Claimant::Supervisor => Ok(Recovered::Claimed(Box::new(last))),
-        // The asker that waited inline, or `relaunch prompt`, died before it had delivered the answer. An asker may belong to the
-        // run of an earlier round, which has to end first.
-        State::Claimed if another_is_live(mailbox, round)? => Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1))),
-        State::Claimed => launch_next(mailbox, config, &document, &last),
+    match last.progress.state {
+        State::Claimed => match delivery {
+            Delivery::Launch => Ok(Recovered::Claimed(Box::new(last))),
+            // The claimant died before it had delivered the answer. An asker may belong to the run of an earlier round, which has to
+            // end first.
+            Delivery::Waiter | Delivery::Session | Delivery::MainAgent if another_is_live(mailbox, round)? => {
+                Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1)))
+            }
+            Delivery::Waiter | Delivery::Session | Delivery::MainAgent => launch_next(mailbox, config, &document, &last),
+        },
         State::Failed => match last.waits_until(config.relaunch.longest_pause(), now) {
             Some(at) => Ok(Recovered::Later(at)),
             _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
@@ -173,8 +180,8 @@ fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument
     Ok(Recovered::Launch(Box::new(run)))
 }
 
-fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, last: Run) -> Result<Recovered> {
-    let last = Run { cost_usd: costs::catch_up(mailbox, &last)?, ..last };
+fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, mut last: Run) -> Result<Recovered> {
+    last.progress.cost_usd = costs::catch_up(mailbox, &last)?;
     let ending = if let Some(delivered) = receipt::find(mailbox, &last) {
         delivered
     } else if let Some(stop) = stop_request::read(&last.folder(mailbox))? {
@@ -183,7 +190,9 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocume
     } else {
         audit::record(mailbox, Entry::of("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
         if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
-            let lost = Run { state: State::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last };
+            let progress =
+                Progress { state: State::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last.progress };
+            let lost = Run { progress, ..last };
             record::write(mailbox, &lost)?;
             return launch_next(mailbox, config, document, &lost);
         }

@@ -55,7 +55,7 @@ impl Attempt {
                 // Read only now: without the lock another process could still change the record.
                 let run = record::read(mailbox, &round, attempt)?;
                 match lock {
-                    Some(lock) if run.state == State::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
+                    Some(lock) if run.progress.state == State::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
                         Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: None, stage: Stage::OnRecord(OnRecord::with_lock(lock)) })))
                     }
                     _ => Ok(Owned::NotOurs(Box::new(run))),

@@ -75,12 +75,12 @@ pub(crate) fn start(
         return Err(e);
     }
     let run = &attempt.run;
-    run.begin_why.iter().for_each(|why| log.note(why.clone()));
-    if let Begin::Fork { from, of: Some(of) } = &run.begin {
+    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    if let Begin::Fork { from, of: Some(of) } = &run.plan.begin {
         log.note(format!("in a fork of session {from} of {of}, within which this was asked"));
     }
     let mut agent = Agent::connect(mailbox, run, spawned, sources, channel, log);
-    let held_message = match (message, &run.role) {
+    let held_message = match (message, &run.plan.role) {
         (Some(message), Some(_)) => {
             agent.say(&role_check::question());
             Some(message)
@@ -102,29 +102,29 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     let run = &mut attempt.run;
     // The operator decides at each launch. What the record says of an earlier one is no permission.
     let (name, runner) = config.runner(None)?;
-    run.runner = name;
+    run.plan.runner = name;
     let folder = permitted::of_launch(config, run)?;
     let document = match attempt.document.take() {
         Some(document) => document,
         None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
     };
     let start = session_start::of(run);
-    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.begin, &start) {
+    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.plan.begin, &start) {
         // The transcript existed when the round was claimed. From here on every attempt begins a new session, with the prompt of one.
-        run.begin_why = Some(plan::transcript_gone(from));
-        run.begin = Begin::Fresh;
+        run.plan.begin_why = Some(plan::transcript_gone(from));
+        run.plan.begin = Begin::Fresh;
     }
     let nonce = Nonce::generate();
-    run.nonce_hash = Some(nonce.proof().hash());
-    run.state = State::Running;
-    run.started_at = Some(time::now());
+    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.state = State::Running;
+    run.progress.started_at = Some(time::now());
     let record = match is_on_record {
         true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
         false => None,
     };
     let continued = match &start {
         SessionStart::New => None,
-        SessionStart::Continue => Some(run.session_id.to_string()),
+        SessionStart::Continue => Some(run.plan.session_id.to_string()),
         SessionStart::Fork(from) => Some(from.clone()),
     };
     let message = match suspended_call::told(mailbox, &document.typed, run, continued.as_deref()) {
@@ -132,7 +132,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), templates::CONTINUE)),
         Told::TheMessage => {
             let text = message::first_message(mailbox, config, &document.typed, run)?;
-            Some(claude::user_message(&run.message_id.to_string(), &text))
+            Some(claude::user_message(&run.plan.message_id.to_string(), &text))
         }
     };
     let askbox = programs::askbox();

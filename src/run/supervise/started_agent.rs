@@ -86,7 +86,7 @@ impl Agent {
         let folder = run.folder(mailbox);
         let interpreter = Arc::new(Mutex::new(match &start {
             SessionStart::New => Interpreter::new(),
-            SessionStart::Continue => Interpreter::resuming(run.session_id.to_string()),
+            SessionStart::Continue => Interpreter::resuming(run.plan.session_id.to_string()),
             SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
         }));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());

@@ -12,6 +12,7 @@ use crate::mailbox::listing::past_rounds::PastRound;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Mailbox, Question};
 use crate::run::attempt::record::{self, Claimant};
+use crate::run::delivery::Delivery;
 use crate::run::view::status::{self, Status};
 use crate::time::Time;
 
@@ -83,6 +84,9 @@ pub struct HistoryEntry {
     /// Who took the answer: a supervisor for an agent, the asker itself, or a main agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimant: Option<Claimant>,
+    /// Who went on with the answer. `claimant` is its spelling in JSON.
+    #[serde(skip)]
+    pub delivery: Option<Delivery>,
     /// How the round ended, once it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closing>,
@@ -106,9 +110,9 @@ fn of(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
     let Round { folder, id, document } = round;
     let question: Question = document.typed;
     // What a person said is not hidden by a damaged record of the run.
-    let (status, claimant) = match record::latest(mailbox, &id) {
+    let (status, delivery) = match record::latest(mailbox, &id) {
         Err(e @ Error::Invalid { .. }) => (status::without_record(mailbox, folder, &id, &question, &e)?, None),
-        run => (status::of_round(mailbox, folder, &id, &question)?, run?.map(|run| run.claimant)),
+        run => (status::of_round(mailbox, folder, &id, &question)?, run?.map(|run| Delivery::of_claimed(&question, &run))),
     };
     let hash = question.hash().ok();
     let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
@@ -128,7 +132,8 @@ fn of(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
         question_hash: hash,
         answer: question.answer.map(given),
         late_answers: question.late_answers.into_iter().map(given).collect(),
-        claimant,
+        claimant: delivery.map(Delivery::claimant),
+        delivery,
         closed: question.closed,
     })
 }
@@ -146,6 +151,7 @@ fn unreadable(mailbox: &Mailbox, found: &PastRound, error: &Error) -> HistoryEnt
         answer: None,
         late_answers: Vec::new(),
         claimant: None,
+        delivery: None,
         closed: None,
     }
 }

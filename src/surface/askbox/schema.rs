@@ -18,7 +18,7 @@ use crate::mailbox::documents::checkpoint::Checkpoint;
 use crate::mailbox::documents::offer::{Offer, Verdict};
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::{Answer, Question};
-use crate::run::attempt::record::Run;
+use crate::run::attempt::run_json::RunJson;
 use crate::run::money::costs::Booking;
 use crate::run::view::history::HistoryEntry;
 use crate::run::view::status::Status;
@@ -37,7 +37,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("checkpoint", of::<Checkpoint>()),
         ("workflow", of::<Workflow>()),
         ("await", of::<Await>()),
-        ("run", of::<Run>()),
+        ("run", of::<RunJson>()),
         ("config", closed(of::<Config>())),
         ("event", of::<Event>()),
         ("audit", of::<Entry>()),

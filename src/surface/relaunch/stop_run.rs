@@ -59,11 +59,11 @@ fn stop_one(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bo
 }
 
 fn print_in_words(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<()> {
-    let how = match run.state {
+    let how = match run.progress.state {
         State::Interrupted => format!("stopped {workflow}; go on with: relaunch {workflow}"),
         State::Delivered => format!("{workflow} had ended by itself"),
         State::Asking => format!("{workflow} waits for an answer: ask-answer show {workflow}"),
-        _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
+        _ => format!("{workflow} ended: {}", run.progress.why.clone().unwrap_or_default()),
     };
     program::print(&format!("{how}\n"))?;
     let mut lines = events(mailbox, run);

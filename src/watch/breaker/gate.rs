@@ -9,7 +9,7 @@ use crate::log;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, pause};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::money::day::DayBudget;
 use crate::time::{self, Time};
 use crate::watch::breaker::shared_file::SharedBreaker;
@@ -168,7 +168,7 @@ impl Gate {
     /// Tells the breaker how runs ended. Every watcher does this for every run; the breaker counts a run once, and the watcher whose
     /// call changes the breaker's state reports that.
     pub(in crate::watch) fn observe(&mut self, runs: &[Run]) {
-        let runs: Vec<&Run> = runs.iter().filter(|r| r.claimant == Claimant::Supervisor).collect();
+        let runs: Vec<&Run> = runs.iter().filter(|r| r.is_launch()).collect();
         if runs.is_empty() {
             return;
         }
@@ -196,7 +196,7 @@ impl Gate {
                 return;
             }
             let is_starting = tried_at.is_some_and(|at| time::is_near(at, PROBE_START_LIMIT));
-            if run.state == State::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
+            if run.progress.state == State::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
                 return;
             }
             // The record is read again: it may have changed just before the lock was released.
@@ -210,10 +210,10 @@ impl Gate {
         let rounds = [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(&self.mailbox, f));
         let mut runs: Vec<Run> = rounds.filter_map(|round| record::latest(&self.mailbox, &round).ok().flatten()).collect();
         runs.retain(|r| {
-            matches!(r.state, State::Failed | State::Parked)
-                && r.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
+            matches!(r.progress.state, State::Failed | State::Parked)
+                && r.progress.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
         });
-        runs.sort_unstable_by_key(|r| r.ended_at);
+        runs.sort_unstable_by_key(|r| r.progress.ended_at);
         self.observe(&runs);
     }
 
@@ -230,10 +230,10 @@ impl Gate {
 }
 
 fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
-    let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
-    match run.state {
+    let (token, at) = (run.token(), run.progress.ended_at.unwrap_or(now));
+    match run.progress.state {
         State::Delivered | State::Asking => breaker.delivered(at, now),
-        State::Failed | State::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
+        State::Failed | State::Parked if run.progress.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
             breaker.failed(&token, at, settings, now)
         }
         // Its supervisor died.

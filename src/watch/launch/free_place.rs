@@ -10,7 +10,7 @@ use crate::log;
 use crate::mailbox::family::{awaits, lineage};
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
 use crate::run::supervise::detach;
 use crate::time;
 use crate::watch::launch::places::Place;
@@ -38,7 +38,7 @@ impl Watcher<'_> {
     /// A supervisor was started for an attempt that was put on record a while ago. Until it holds the round's lock, other watchers would
     /// not count it.
     pub(super) fn show(&self, run: &Run) {
-        if !time::is_near(run.claimed_at, CLAIM_GRACE)
+        if !time::is_near(run.progress.claimed_at, CLAIM_GRACE)
             && let Err(e) = detach::wait_until_owned(&self.mailbox, run)
         {
             log::error(&e);
@@ -77,7 +77,7 @@ fn is_about_to_start(mailbox: &Mailbox, round: &RoundId) -> bool {
     let is_new = changed.is_some_and(|at| time::is_near(at.into(), CLAIM_GRACE));
     is_new
         && record::latest(mailbox, round).ok().flatten().is_some_and(|run| {
-            run.state == State::Claimed && run.claimant == Claimant::Supervisor && time::is_near(run.claimed_at, CLAIM_GRACE)
+            run.progress.state == State::Claimed && run.is_launch() && time::is_near(run.progress.claimed_at, CLAIM_GRACE)
         })
 }
 

@@ -89,7 +89,7 @@ impl Watcher<'_> {
         let round = run.round();
         match spawned {
             Ok(()) => {
-                let (attempt, session) = (run.attempt, run.session_id);
+                let (attempt, session) = (run.attempt, run.plan.session_id);
                 tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
                 self.count_start(&round, attempt);
                 self.live.insert(round);
@@ -159,10 +159,10 @@ impl Watcher<'_> {
 /// A line of the log about how an attempt ended.
 fn log_end(run: &Run) {
     let (workflow, attempt) = (&run.workflow_id, run.attempt);
-    let why = run.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
-    let usd = run.cost_usd.filter(|usd| *usd > 0.0);
+    let why = run.progress.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
+    let usd = run.progress.cost_usd.filter(|usd| *usd > 0.0);
     let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
-    match run.state {
+    match run.progress.state {
         State::Delivered => tracing::info!(event = "delivered", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
         State::Asking => tracing::info!(event = "asking", %workflow, attempt, usd, "attempt {attempt}{cost} waits for its question"),
         State::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),

@@ -42,10 +42,10 @@ impl Watcher<'_> {
             }
             Ok(Recovered::Launch(run)) => self.ready.push_back(*run),
             Ok(Recovered::Claimed(run)) => {
-                let age = time::since(run.claimed_at);
+                let age = time::since(run.progress.claimed_at);
                 if self.ready.iter().any(|r| r.round() == *round) {
                     // This watcher claimed it, and it waits for its turn.
-                } else if time::is_near(run.claimed_at, CLAIM_GRACE) {
+                } else if time::is_near(run.progress.claimed_at, CLAIM_GRACE) {
                     self.look_later(path, CLAIM_GRACE.saturating_sub(age));
                 } else {
                     self.start_again(*run, path);

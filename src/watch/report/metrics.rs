@@ -60,7 +60,7 @@ impl Metrics {
 
     /// Counts a run that ended.
     pub(in crate::watch) fn count(&mut self, run: &Run) {
-        let how = match run.state {
+        let how = match run.progress.state {
             State::Delivered => "delivered",
             State::Asking => "asking",
             State::Failed if run.is_throttled() => "throttled",

@@ -68,6 +68,8 @@ fn any_later_server_knows_the_task_and_no_agent_is_started_meanwhile() {
         );
         assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
         assert_eq!(told(&mut knows_tasks(&world, era), &task), said, "a client that died before it had it, asks again");
+        let history = world.ok("askbox", &["history", "db"]);
+        assert!(history.contains("by the session that asked") && !history.contains("that waited"), "{history}");
         drop(watcher);
     }
 }

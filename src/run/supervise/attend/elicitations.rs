@@ -70,7 +70,7 @@ impl Attendance<'_, '_> {
 
     fn question_of_server(&self, asked: &Elicitation, form: &Form, remark: Option<&str>) -> Question {
         let mut question = form.question(&self.run.workflow_id, asked, remark);
-        question.cwd.clone_from(&self.run.cwd);
+        question.cwd.clone_from(&self.run.plan.cwd);
         question
     }
 
@@ -122,7 +122,7 @@ impl Attendance<'_, '_> {
             asked.server.one_line(),
             asked.message.excerpt(500),
         );
-        let uuid = Uuid::new_v5(&self.run.message_id, format!("asked back {}", asked.request_id.raw()).as_bytes());
+        let uuid = Uuid::new_v5(&self.run.plan.message_id, format!("asked back {}", asked.request_id.raw()).as_bytes());
         self.agent.say(&claude::user_message(&uuid.to_string(), &text));
     }
 

@@ -143,7 +143,7 @@ impl Attendance<'_, '_> {
 
     /// Posts the question of a request. `waiter`: the lock, if it is held already.
     pub(super) fn hold(&mut self, request: Request, mut question: Question, waiter: Option<Waiter>, until: Instant) {
-        question.session_id = Some(self.run.session_id);
+        question.session_id = Some(self.run.plan.session_id);
         // Before the post: the answer may come right after it.
         self.wake_on_changes();
         let posted = waiter

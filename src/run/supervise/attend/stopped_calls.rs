@@ -119,8 +119,8 @@ impl Attendance<'_, '_> {
 
     /// The folder in which the call is made, from the session's transcript.
     fn folder_of(&self, asked: &PermissionRequest) -> Option<PathBuf> {
-        let dir = self.run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-        let file = std::fs::File::open(claude::transcript_exists(&dir, &self.run.session_id.to_string())?).ok()?;
+        let dir = self.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
+        let file = std::fs::File::open(claude::transcript_exists(&dir, &self.run.plan.session_id.to_string())?).ok()?;
         transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
     }
 

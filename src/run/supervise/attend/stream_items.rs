@@ -32,7 +32,7 @@ impl Attendance<'_, '_> {
             }
             StreamItem::Generating(what) => self.log.generating(what),
             StreamItem::RoundTrip => self.model_answered(),
-            StreamItem::Receipt { uuid, state } if uuid == self.run.message_id.to_string() => self.receipt(state),
+            StreamItem::Receipt { uuid, state } if uuid == self.run.plan.message_id.to_string() => self.receipt(state),
             StreamItem::Permission(request) => self.permission_asked(request),
             StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
             StreamItem::ControlReply { request_id, response, .. } if request_id == role_check::QUESTION => self.role_answered(&response),
@@ -65,7 +65,7 @@ impl Attendance<'_, '_> {
     }
 
     fn session_began(&mut self, session_id: &Untrusted, permission_mode: Untrusted, first: bool) {
-        if *session_id != self.run.session_id.to_string() {
+        if *session_id != self.run.plan.session_id.to_string() {
             self.log.note(format!("the agent reports session {}, not the chosen one", session_id.excerpt(80)));
             return;
         }
@@ -92,9 +92,9 @@ impl Attendance<'_, '_> {
         let update = || {
             let lock = self.mailbox.lock(&self.run.workflow_id)?;
             workflows::update(self.mailbox, &lock, |w| {
-                w.session_id = Some(self.run.session_id);
+                w.session_id = Some(self.run.plan.session_id);
                 w.permission_mode = Some(permission_mode.raw().to_owned());
-                w.agent = Some(self.run.runner.clone());
+                w.agent = Some(self.run.plan.runner.clone());
             })
         };
         if let Err(e) = update() {
@@ -105,7 +105,7 @@ impl Attendance<'_, '_> {
     /// Sends the message with the answer if the agent knows its role. An agent that does not know it would act without its rules.
     fn role_answered(&mut self, response: &Value) {
         let Some(message) = self.held_message.take() else { return };
-        match self.run.role.as_deref().and_then(|role| role_check::unknown(role, response)) {
+        match self.run.plan.role.as_deref().and_then(|role| role_check::unknown(role, response)) {
             _ if self.stop_ending.is_some() => self.let_it_exit(),
             None => self.agent.say(&message),
             Some(why) => {
@@ -178,7 +178,7 @@ impl Attendance<'_, '_> {
         }
         let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
         // A session that is continued and asks at once says nowhere else that it began (measured on Claude Code 2.1.330).
-        self.began |= turn.session_id == self.run.session_id.to_string();
+        self.began |= turn.session_id == self.run.plan.session_id.to_string();
         let question = suspended_call::question_of(self.mailbox, &self.run.workflow_id, tool_use_id.raw())?;
         Some(Ending::Asking { question, cost_usd: turn.cost_usd })
     }
@@ -189,7 +189,7 @@ impl Attendance<'_, '_> {
         if let EventKind::Interrupted { text, .. } = self.agent.interrupted("") {
             self.text_before_report = Some(text);
         }
-        let uuid = Uuid::new_v5(&self.run.message_id, format!("report {}", self.run.attempt).as_bytes());
+        let uuid = Uuid::new_v5(&self.run.plan.message_id, format!("report {}", self.run.attempt).as_bytes());
         self.agent.say(&claude::user_message(&uuid.to_string(), templates::REPORT));
         self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
     }

@@ -9,7 +9,8 @@ use crate::mailbox::family::awaits;
 use crate::mailbox::listing::{list, near_id};
 use crate::mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use crate::mailbox::{Folder, Mailbox, Question, read_question, round};
-use crate::run::attempt::record::{self, Claimant, Run, State};
+use crate::run::attempt::record::{self, Run, State};
+use crate::run::delivery::Delivery;
 use crate::run::money::costs;
 use crate::run::view::activity::Live;
 use crate::run::view::status::shape::{Standing, Status, View};
@@ -237,13 +238,14 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         Folder::Answered => (Standing::Answered, answered_at),
         Folder::Closed => closed(question),
         Folder::Parked => (
-            if run.as_ref().is_some_and(|r| r.state == State::Interrupted) { Standing::Interrupted } else { Standing::Parked },
-            run.as_ref().and_then(|r| r.ended_at),
+            if run.as_ref().is_some_and(|r| r.progress.state == State::Interrupted) { Standing::Interrupted } else { Standing::Parked },
+            run.as_ref().and_then(|r| r.progress.ended_at),
         ),
         _ => running(mailbox, round, run.as_ref())?,
     };
     let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
-    let to_session = question.to_session && state == Standing::Answered;
+    // The waiter's lock is not looked at: a look holds it for a moment, and a status may be asked for at any time.
+    let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     let live = match (&run, state) {
@@ -258,22 +260,22 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         since,
         attempt: run.as_ref().map(|r| r.attempt),
         // Of an answer that a process took for itself, there is no session.
-        session_id: run.as_ref().filter(|r| r.claimant == Claimant::Supervisor).map(|r| r.session_id),
-        retry_at: run.as_ref().and_then(|r| r.retry_at),
+        session_id: run.as_ref().filter(|r| r.is_launch()).map(|r| r.plan.session_id),
+        retry_at: run.as_ref().and_then(|r| r.progress.retry_at),
         why: run
             .as_ref()
-            .and_then(|r| r.why.clone())
+            .and_then(|r| r.progress.why.clone())
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
-            .or_else(|| to_session.then(|| "the session that asked takes the answer itself".into()))
+            .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
-        failure: run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class),
+        failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
         // Nothing is to be done about a round that is over.
         todo: run
             .as_ref()
             .filter(|_| state.is_open())
-            .and_then(|r| r.failure.as_ref())
+            .and_then(|r| r.progress.failure.as_ref())
             .map(|f| f.todo.clone())
             .filter(|t| !t.is_empty())
             .or_else(|| to_session.then(|| instead_of_its_session(question))),
@@ -281,7 +283,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
             None => None,
         },
-        result: run.and_then(|r| r.result),
+        result: run.and_then(|r| r.progress.result),
         ..Status::blank(&round.workflow, state)
     })
 }
@@ -296,7 +298,7 @@ fn instead_of_its_session(question: &Question) -> String {
 pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
     let run = record::latest(mailbox, round)?;
     Ok(match (folder, run) {
-        (Folder::Parked, Some(run)) if run.state == State::Interrupted => Standing::Interrupted,
+        (Folder::Parked, Some(run)) if run.progress.state == State::Interrupted => Standing::Interrupted,
         (Folder::Parked, _) => Standing::Parked,
         (_, run) => running(mailbox, round, run.as_ref())?.0,
     })
@@ -316,15 +318,15 @@ fn closed(question: &Question) -> (Standing, Option<Time>) {
 
 fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Standing, Option<Time>)> {
     if Lock::is_held(&record::lock_path(mailbox, round))? {
-        return Ok((Standing::Running, run.and_then(|r| r.started_at.or(Some(r.claimed_at)))));
+        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
     }
     Ok(match run {
-        Some(run) if run.state == State::Failed && run.is_throttled() => (Standing::Throttled, run.ended_at),
-        Some(run) if run.state == State::Failed => (Standing::Retrying, run.ended_at),
-        Some(run) if run.state == State::Claimed && run.claimant == Claimant::Supervisor && run.attempt > 1 => {
-            (Standing::Queued, Some(run.claimed_at))
+        Some(run) if run.progress.state == State::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
+        Some(run) if run.progress.state == State::Failed => (Standing::Retrying, run.progress.ended_at),
+        Some(run) if run.progress.state == State::Claimed && run.is_launch() && run.attempt > 1 => {
+            (Standing::Queued, Some(run.progress.claimed_at))
         }
-        Some(run) => (Standing::Orphaned, Some(run.claimed_at)),
+        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
         // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
         None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
         None => (Standing::Orphaned, None),

@@ -91,11 +91,11 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
     let mailbox = desk.mailbox()?;
     let request = Stop { at: time::now(), by, grace: None, report: false, now: false };
     let run = on_demand::stop(&mailbox, workflow, &request, || Ok(config::load()?.config), |_| ())?;
-    Ok(match run.state {
+    Ok(match run.progress.state {
         State::Interrupted => format!("stopped {workflow}; it goes on with: relaunch {workflow}"),
         State::Delivered => format!("{workflow} had ended by itself"),
         State::Asking => format!("{workflow} had asked a question, and waits for the answer"),
-        _ => format!("{workflow} ended: {}", text::one_line(&run.why.unwrap_or_default())),
+        _ => format!("{workflow} ended: {}", text::one_line(&run.progress.why.unwrap_or_default())),
     })
 }
 

@@ -6,8 +6,9 @@ use crate::id::RoundId;
 use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::trust::Policy;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
-use crate::run::attempt::record::{self, Claimant, Run};
-use crate::run::claim::{self, By, Claim, ClaimAttempt, OnRecord, inline, plan};
+use crate::run::attempt::record::{self, Plan, Run};
+use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
+use crate::run::delivery::Delivery;
 use crate::run::prompt::answer_text;
 use crate::surface::program;
 use crate::{text, time};
@@ -42,7 +43,7 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
             if !takes {
                 return Ok(Some(Became::Answered(Box::new(document.typed))));
             }
-            match claim::claim(mailbox, &asked.workflow, By::Inline(&policy()?))? {
+            match claim::for_asker(mailbox, &asked.workflow, &policy()?)? {
                 ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(Became::Taken(claim))),
                 // Another process was faster.
                 ClaimAttempt::Claimed(_) => {}
@@ -52,7 +53,11 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
         for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
             if let Ok(document) = read_question::of_round(&mailbox.round(folder, asked), asked) {
                 let run = record::latest(mailbox, asked)?.map(Box::new);
-                let is_on_its_way = folder == Folder::Running && run.as_ref().is_some_and(|run| run.claimant == Claimant::Inline);
+                let delivery = run.as_deref().map(|run| Delivery::of_claimed(&document.typed, run));
+                let is_on_its_way = match delivery {
+                    Some(Delivery::Waiter | Delivery::Session) => folder == Folder::Running,
+                    Some(Delivery::Launch | Delivery::MainAgent) | None => false,
+                };
                 if takes && is_on_its_way {
                     // An earlier process of the session died, or another one tells the answer at this moment.
                     return Ok(Some(match inline::left_behind(mailbox, asked)? {
@@ -74,12 +79,12 @@ impl Became {
             Self::Waits(question) => Ok(waits(question)),
             Self::Answered(question) => {
                 let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
-                if question.to_session {
-                    return Ok(format!("It was {who}. The session that asked takes the answer itself."));
-                }
-                Ok(format!(
-                    "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
-                ))
+                Ok(match Delivery::asked_for(question) {
+                    Delivery::Session => format!("It was {who}. The session that asked takes the answer itself."),
+                    Delivery::Launch | Delivery::Waiter | Delivery::MainAgent => format!(
+                        "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
+                    ),
+                })
             }
             Self::Taken(claim) => told(mailbox, &claim.document.typed, &claim.run),
             Self::Over(question, run) => over(mailbox, asked, question, run.as_deref()),
@@ -103,18 +108,18 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
         };
         return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
     }
-    let unknown = || plan::unplanned(asked, Claimant::Inline);
+    let unknown = || Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked));
     let answer = told(mailbox, question, run.unwrap_or(&unknown()))?;
     // The agent of this run is the one that was started with the answer.
     let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);
-    match run.map(|run| run.claimant).filter(|_| !is_this_run) {
-        Some(Claimant::Supervisor) => Ok(format!(
+    match run.map(|run| Delivery::of_claimed(question, run)).filter(|_| !is_this_run) {
+        Some(Delivery::Launch) => Ok(format!(
             "An agent was started with this answer and does the work: do not do it a second time (run_status tells how it goes). For your information:\n{answer}"
         )),
-        Some(Claimant::Prompt) => Ok(format!(
+        Some(Delivery::MainAgent) => Ok(format!(
             "A main agent took this answer and goes on with it: do not do the work a second time. For your information:\n{answer}"
         )),
-        Some(Claimant::Inline) | None => Ok(answer),
+        Some(Delivery::Waiter | Delivery::Session) | None => Ok(answer),
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::{Mailbox, Question};
+use crate::run::delivery::Delivery;
 use crate::surface::askbox::mcp::ask_user;
 use crate::surface::askbox::mcp::became::{self, Became};
 use crate::surface::askbox::mcp::desk::Desk;
@@ -34,7 +35,9 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
     let (mailbox, asked, became) = look_for(desk, id)?;
     let is_ours = |question: &Question| !desk.asked_something_else(&asked, question);
     let became = match became {
-        Became::Answered(question) | Became::Over(question, _) if question.to_session && is_ours(&question) => {
+        Became::Answered(question) | Became::Over(question, _)
+            if Delivery::asked_for(&question) == Delivery::Session && is_ours(&question) =>
+        {
             became::of(&mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
         }
         other => other,

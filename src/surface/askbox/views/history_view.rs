@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
 use crate::mailbox::listing::past_rounds;
-use crate::run::attempt::record::Claimant;
+use crate::run::delivery::Delivery;
 use crate::run::view::history::{self, About, GivenAnswer, HistoryEntry};
 use crate::run::view::status::Standing;
 use crate::surface::args::askbox_args::History;
@@ -126,10 +126,9 @@ fn in_text(value: &serde_json::Value) -> String {
 
 /// How the answer was handed over, where no agent was launched with it.
 fn taken(entry: &HistoryEntry) -> Vec<String> {
-    match entry.claimant {
-        Some(Claimant::Inline) => vec!["by the asker itself, which waited for it (ask-post --wait)".into()],
-        Some(Claimant::Prompt) => vec!["by a main agent, which was given the prompt (relaunch prompt)".into()],
-        Some(Claimant::Supervisor) | None => Vec::new(),
+    match entry.delivery {
+        Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent)) => vec![format!("by {}", taken.who())],
+        Some(Delivery::Launch) | None => Vec::new(),
     }
 }
 

@@ -31,8 +31,8 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     // Caught from now on, so that none is missed between the first attempt and what follows.
     let signals = to_the_end::catch_signals()?;
     let run = supervise(mailbox, &config, attempt, json)?;
-    let goes_on = match run.state {
-        State::Failed => run.retry_at.is_some(),
+    let goes_on = match run.progress.state {
+        State::Failed => run.progress.retry_at.is_some(),
         // It may have to be told how its children ended, or have an answer already.
         State::Delivered | State::Asking => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
         _ => false,
@@ -104,12 +104,15 @@ fn print_all(mut lines: EventTail, json: bool, woken: &Receiver<()>, progress: &
 
 /// The exit status of a run that is over, or the error to report.
 fn exit_status(run: Run) -> Result<u8> {
-    let (workflow, why) = (run.workflow_id, run.why.unwrap_or_default());
-    match run.state {
+    let (workflow, why) = (run.workflow_id, run.progress.why.unwrap_or_default());
+    match run.progress.state {
         State::Delivered | State::Asking => Ok(0),
         State::Failed => Err(Error::failed(
             format!("{workflow} failed: {why}"),
-            format!("a watcher tries again after {}; see: relaunch logs {workflow}", run.retry_at.map(time::rfc3339).unwrap_or_default()),
+            format!(
+                "a watcher tries again after {}; see: relaunch logs {workflow}",
+                run.progress.retry_at.map(time::rfc3339).unwrap_or_default()
+            ),
         )),
         State::Interrupted => Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("to continue it: relaunch {workflow}"))),
         State::Parked => {

@@ -10,7 +10,7 @@ use crate::mailbox::due::timers;
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
 use crate::run::attempt::record;
-use crate::run::claim;
+use crate::run::delivery::{self, Delivery};
 use crate::surface::askbox::doctor::checkup::{AT_ONCE, Checkup, HANGS, PATIENCE, age, checkpoint_problem, hanging, problem, word};
 use crate::surface::askbox::doctor::workflows::held;
 use crate::{text, time};
@@ -113,30 +113,32 @@ pub(in crate::surface::askbox::doctor) fn check_answered(checkup: &mut Checkup, 
         let mend = checkup.command(&format!("ask-answer undo {id}"));
         return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
     }
-    let waiter = claim::waiter_path(mailbox, id);
-    let is_awaited = Lock::is_held(&waiter).unwrap_or(false);
+    let delivery = Delivery::of_unclaimed(mailbox, &question).unwrap_or_else(|_| Delivery::asked_for(&question));
     let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
     if since < AT_ONCE {
         return;
     }
     let ago = time::human(since);
-    if is_awaited {
-        // `ask-post --wait` is about to take it over.
-        if let Some(holder) = disk::lock_holder(&waiter).filter(|holder| holder.is_stopped) {
-            let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
-            checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
+    match delivery {
+        Delivery::Waiter => {
+            // The asker is about to take the answer.
+            if let Some(holder) = disk::lock_holder(&delivery::waiter_path(mailbox, id)).filter(|holder| holder.is_stopped) {
+                let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
+                checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
+            }
+            return;
         }
-        return;
-    }
-    if question.to_session {
-        if since >= PATIENCE {
-            let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
-            let said = format!(
-                "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
-            );
-            checkup.report("unclaimed", id.as_str(), said, by_hand);
+        Delivery::Session => {
+            if since >= PATIENCE {
+                let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
+                let said = format!(
+                    "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
+                );
+                checkup.report("unclaimed", id.as_str(), said, by_hand);
+            }
+            return;
         }
-        return;
+        Delivery::Launch | Delivery::MainAgent => {}
     }
     if !checkup.watcher {
         let mend = checkup.command("relaunch watch");
@@ -165,7 +167,7 @@ fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool
     // The session that asked for another workflow is continued once its own run is over.
     let is_asker = |round: &RoundId| {
         let run = record::latest(mailbox, round).ok().flatten();
-        question.session_id.is_some() && run.is_some_and(|run| Some(run.session_id) == question.session_id)
+        question.session_id.is_some() && run.is_some_and(|run| Some(run.plan.session_id) == question.session_id)
     };
     let mut live = 0;
     for round in list::round_names(mailbox, Folder::Running) {

@@ -66,8 +66,8 @@ pub(in crate::surface::askbox::doctor) fn look(checkup: &mut Checkup, mailbox: &
         _ => {
             let last = record::latest(mailbox, round).ok().flatten();
             let over = document.typed.closed.is_some()
-                || last.as_ref().is_some_and(|r| r.is_delivered() || matches!(r.state, State::Parked | State::Interrupted));
-            if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.started_at.unwrap_or(r.claimed_at))) < AT_ONCE {
+                || last.as_ref().is_some_and(|r| r.is_delivered() || matches!(r.progress.state, State::Parked | State::Interrupted));
+            if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.progress.started_at.unwrap_or(r.progress.claimed_at))) < AT_ONCE {
                 // The process that claimed it may be about to launch it.
             } else if over {
                 checkup.report("half_done", id.as_str(), "its run has ended, but the round is still in running/", run);
@@ -96,7 +96,7 @@ fn hanging(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId) {
     let Ok(Some(run)) = record::latest(mailbox, round) else { return };
     let silent = age(&run.folder(mailbox).join("events.jsonl"));
     let limit = checkup.config.limits.silence.0.saturating_mul(2) + checkup.config.limits.grace.0 + AT_ONCE;
-    if silent > limit && run.started_at.is_some_and(|at| time::since(at) > limit) {
+    if silent > limit && run.progress.started_at.is_some_and(|at| time::since(at) > limit) {
         let mend = checkup.command(&format!("relaunch stop {} --now", round.workflow));
         checkup.report("stuck", round.workflow.as_str(), format!("its run is live but has been silent for {}", time::human(silent)), mend);
     }

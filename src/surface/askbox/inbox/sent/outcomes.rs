@@ -148,7 +148,7 @@ fn outcome(entry: HistoryEntry) -> Option<Outcome> {
 fn steps(mailbox: &Mailbox, row: &Outcome, standing: Standing) -> String {
     let ago = |at: Time| format!("{} ago", time::human(time::since(at)));
     let run = record::latest(mailbox, &row.at.round).ok().flatten();
-    let launched = run.as_ref().and_then(|run| run.started_at).map(|at| format!("launched {}", ago(at)));
+    let launched = run.as_ref().and_then(|run| run.progress.started_at).map(|at| format!("launched {}", ago(at)));
     let end = (!matches!(standing, Standing::Answered | Standing::Running)).then(|| format!("{} {} ago", row.state.word(), row.since));
     let accepted = row.accepted_at.map(|at| format!("accepted {}", ago(at)));
     [accepted, launched, end].into_iter().flatten().collect::<Vec<_>>().join(" → ")

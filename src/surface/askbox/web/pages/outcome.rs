@@ -64,7 +64,7 @@ impl Outcome {
             Err(e) => (status::without_record(mailbox, round.folder, &round.id, question, &e)?, None),
         };
         let answer = question.answer.as_ref();
-        let launched = run.as_ref().and_then(|run| run.started_at);
+        let launched = run.as_ref().and_then(|run| run.progress.started_at);
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
         Ok(Self {
