@@ -1,4 +1,4 @@
-//! What ties a watcher to its mailbox: the file events, the mark that the service runs, and the mailbox's identity.
+//! A watcher's connection to its mailbox: the file events, the mark that the service runs, and the mailbox's identity.
 
 use std::sync::mpsc::Sender;
 
@@ -9,7 +9,7 @@ use crate::mailbox::who::presence::{self, Presence};
 use crate::watch::availability::{self, Identity};
 use crate::watch::messages::{Left, Options, WatchMessage};
 
-/// A watcher's connection to its mailbox. It ends when this is dropped.
+/// A watcher's connection to its mailbox. It ends when it is dropped.
 pub(super) struct Connection {
     identity: Identity,
     /// `None` for a watcher that polls.
@@ -28,12 +28,12 @@ impl Connection {
         Ok(Self { identity, hints, _presence: presence })
     }
 
-    /// Whether there are no file events, so that every look around has to read every file.
+    /// True if there are no file events. Every look around then reads every file.
     pub(super) fn polls(&self) -> bool {
         self.hints.is_none()
     }
 
-    /// Why the watcher has to leave the mailbox, if it has to.
+    /// Returns the reason to leave the mailbox, if there is one.
     pub(super) fn broken(&self, mailbox: &Mailbox) -> Option<Left> {
         if availability::identity(mailbox.root()).as_ref() != Some(&self.identity) {
             return Some(Left::MailboxGone);

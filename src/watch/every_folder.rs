@@ -1,4 +1,4 @@
-//! A look at everything. It finds what file events would have told.
+//! A look at everything. It finds every change, also one without a file event.
 
 use std::collections::HashSet;
 

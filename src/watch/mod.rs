@@ -14,7 +14,7 @@
 //! |---|---|
 //! | [`messages`] | what wakes a watcher, how it is configured, why it stopped |
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react |
-//! | `one_path` | what it does about one path |
+//! | `one_path` | a look at one path |
 //! | `every_folder` | a look at every folder, or at one tree: at the start, every minute, and after lost events |
 //! | `served` | the mailbox that it serves, and how |
 //! | `connection` | the file events, the mark that the service runs, and the mailbox's identity |
@@ -22,7 +22,7 @@
 //! | [`availability`] | a mailbox that does not exist yet, is moved, or is unmounted |
 //! | [`scope`] | which workflows a watcher serves: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
-//! | `look` | what it finds: questions, due dates, events, parents whose children ended, left-over files |
+//! | `look` | questions, due dates, events, parents whose children ended, left-over files |
 //! | `launch` | which run is started next, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | when no run, or only one, may be launched |
 //! | [`report`] | what programs are told, and people who look: metrics, summary, status line |

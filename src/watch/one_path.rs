@@ -1,4 +1,4 @@
-//! What a watcher does about one path, depending on the folder that it lies in.
+//! A look at one path. The folder of the path decides what the watcher does.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a watcher launches: the runs that wait for it, those that are under way, and what may hold them up.
+//! The launches of a watcher: runs that wait, runs that are under way, and the gate and the places that may hold them up.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -68,12 +68,12 @@ impl Launches {
         }
     }
 
-    /// Whether an attempt of this round is to be launched.
+    /// True if an attempt of this round waits to be launched.
     pub(super) fn is_ready(&self, round: &RoundId) -> bool {
         self.ready.iter().any(|r| r.round() == *round)
     }
 
-    /// Whether this watcher will learn of the end of the round's run.
+    /// True if a run of the round is live and this watcher will learn of its end.
     pub(in crate::watch) fn is_live(&self, round: &RoundId) -> bool {
         self.supervisors.live().contains(round)
     }
@@ -106,8 +106,8 @@ impl Launches {
         self.gate.end_dead_probe();
     }
 
-    /// Tells the breaker how a run has ended. Returns the run. If another process supervises the round, the run has not ended: two
-    /// watchers may each have started a supervisor.
+    /// Tells the breaker how a run has ended, and returns the run. Two watchers may each have started a supervisor: if the other one
+    /// owns the run, the run has not ended.
     pub(super) fn observe_end(&mut self, served: &Served, round: &RoundId) -> Option<Run> {
         self.supervisors.ended(round);
         if supervisors::is_supervised(&served.mailbox, round) {

@@ -2,7 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `launches` | the runs that wait, those that are under way, and what may hold them up |
+//! | `launches` | all launches of a watcher: its runs, and the gate and the places that may hold them up |
 //! | `next_run` | claims and launches what may be launched, up to `relaunch.max_concurrent` |
 //! | `unsupervised` | claimed rounds that have no supervisor |
 //! | `queue` | answered workflows in the order of their answers |

@@ -30,7 +30,7 @@ struct Starts {
     last: Instant,
 }
 
-/// The supervisors whose end this watcher will notice.
+/// The supervisors that this watcher has started or waits for.
 #[derive(Debug)]
 pub(super) struct Supervisors {
     /// Gets the ends of runs.

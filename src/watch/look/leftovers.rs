@@ -1,4 +1,4 @@
-//! What killed programs left: posts in `pending/` that are half done, and temporary files.
+//! Posts in `pending/` that a crash interrupted, and temporary files of killed programs.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! What a watcher finds in the mailbox, and what it does about it.
+//! The things that a watcher finds in the mailbox, and its steps for each of them.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `questions` | a file in `pending/`: new, changed, incomplete or invalid; the sweep at the start |
 //! | `due_dates` | expiries, reminders and retries whose date has come |
 //! | `events` | the events that questions wait for; `awaited_files`: those that are files |
-//! | `overdue` | what becomes of a question whose date or event has come |
+//! | `overdue` | the end of a question whose date or event has come |
 //! | `parents` | waking the parents of workflows that ended |
 //! | `leftovers` | posts that a crash interrupted, and temporary files |
 

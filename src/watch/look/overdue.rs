@@ -1,4 +1,4 @@
-//! What becomes of a question whose date or event has come.
+//! The end of a question whose date or event has come.
 
 use crate::error::Result;
 use crate::mailbox::due::timers::Timer;
