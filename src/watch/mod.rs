@@ -13,23 +13,31 @@
 //! | file | idea |
 //! |---|---|
 //! | [`messages`] | what wakes a watcher, how it is configured, why it stopped |
-//! | [`watcher`] | the state of one watcher |
-//! | `event_loop` | sleep, take a message, react |
+//! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react |
+//! | `one_path` | a look at one path |
+//! | `every_folder` | a look at every folder, or at one tree: at the start, every minute, and after lost events |
+//! | `served` | the mailbox that it serves, and how |
+//! | `connection` | the file events, the mark that the service runs, and the mailbox's identity |
+//! | `dates` | when there is something to do although no message came |
 //! | [`availability`] | a mailbox that does not exist yet, is moved, or is unmounted |
 //! | [`scope`] | which workflows a watcher serves: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
-//! | `look` | what the watcher looks at: one path, everything, one tree, questions, due dates, parents |
+//! | `look` | questions, due dates, events, parents whose children ended, left-over files |
 //! | `launch` | which run is started next, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | when no run, or only one, may be launched |
 //! | [`report`] | what programs are told, and people who look: metrics, summary, status line |
 
 pub mod availability;
 pub mod breaker;
-mod event_loop;
+mod connection;
+mod dates;
+mod every_folder;
 mod launch;
 mod look;
 pub mod messages;
+mod one_path;
 pub mod report;
 pub mod scope;
+mod served;
 pub mod tree_driver;
 pub mod watcher;

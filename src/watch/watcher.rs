@@ -1,190 +1,159 @@
-//! The state of one watcher.
+//! A watcher: its parts, and its loop. It sleeps until a message or a date, reacts, and launches.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender};
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
-use crate::disk::file_events::Hints;
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::log;
+use crate::disk::file_events::Hint;
+use crate::error::Result;
+use crate::id::RoundId;
 use crate::mailbox::Mailbox;
-use crate::mailbox::due::timers::Timer;
 use crate::mailbox::who::presence;
 use crate::news::courier::Courier;
-use crate::run::attempt::record::Run;
-use crate::watch::availability::{self, Identity};
-use crate::watch::breaker::gate::Gate;
-use crate::watch::launch::places::Places;
-use crate::watch::launch::queue::Queue;
-use crate::watch::look::awaited_files::AwaitedFiles;
-use crate::watch::messages::{Options, WatchMessage};
-use crate::watch::report::last_seen::LastSeen;
-use crate::watch::report::metrics::Metrics;
-use crate::watch::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
-
-/// The longest time between two looks at everything.
-const LOOK_AROUND_EVERY: Duration = Duration::from_secs(60);
-/// The pause after which an operation that failed is tried again.
-pub(super) const RETRY_AFTER: Duration = Duration::from_secs(10);
-/// The pause after which a lock that another process keeps is tried again.
-const RETRY_HELD_AFTER: Duration = Duration::from_secs(1);
-
-/// A question file that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KnownQuestion {
-    /// The hash of its round.
-    pub(super) round: u64,
-    /// The hash of the file's inode, size and modification time.
-    pub(super) stamp: u64,
-}
-
-/// The starts of one attempt's supervisor.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Starts {
-    pub(super) attempt: u32,
-    pub(super) count: u32,
-    pub(super) last: Instant,
-}
+use crate::watch::connection::Connection;
+use crate::watch::dates::Dates;
+use crate::watch::launch::launches::Launches;
+use crate::watch::look::due_dates;
+use crate::watch::look::events::Events;
+use crate::watch::look::leftovers;
+use crate::watch::look::parents::Parents;
+use crate::watch::look::questions::Questions;
+use crate::watch::messages::{Left, Options, WatchMessage};
+use crate::watch::report::reports::Reports;
+use crate::watch::served::Served;
 
 /// A watcher on one mailbox.
 pub struct Watcher<'a> {
-    pub(super) mailbox: Mailbox,
-    pub(super) config: Config,
-    pub(super) scope: Scope,
-    pub(super) identity: Identity,
-    pub(super) messages: &'a Receiver<WatchMessage>,
-    pub(super) sender: Sender<WatchMessage>,
-    _hints: Option<Hints>,
-    /// Only the service announces itself.
-    _presence: Option<presence::Presence>,
-
-    /// Answered workflows, in the order of their answers.
-    pub(super) queue: Queue,
-    /// Claimed attempts that are to be launched.
-    pub(super) ready: VecDeque<Run>,
-    /// Rounds whose run is live.
-    pub(super) live: HashSet<RoundId>,
-    /// How often a supervisor was started for an attempt that is still not under way, and when last.
-    pub(super) starts: HashMap<RoundId, Starts>,
-    /// Rounds for which a thread ends the processes of an earlier attempt.
-    pub(super) recovering: HashSet<RoundId>,
-    /// Answered workflows that wait for the end of another workflow's run.
-    pub(super) waiting_for_run: Vec<(RoundId, WorkflowId)>,
-    pub(super) gate: Gate,
-    pub(super) places: Places,
-
-    /// Expiries, reminders and retries, as far as their dates are known.
-    pub(super) timers: BTreeSet<Timer>,
-    /// The files that questions wait for.
-    pub(super) awaited_files: AwaitedFiles,
-    /// Workflows that changed: their parents may have to be told.
-    pub(super) changed: BTreeSet<WorkflowId>,
-    /// Paths to look at again, and when.
-    pub(super) look_again_at: HashMap<PathBuf, Instant>,
-    /// Names in `pending/` that the start-up sweep has not read yet.
-    pub(super) sweep: Vec<OsString>,
-    /// Questions that were read, by the hash of their file name. Each is noted once.
-    pub(super) known: HashMap<u64, KnownQuestion>,
-    /// There are no file events, so every look around reads every file.
-    pub(super) poll: bool,
-    pub(super) next_look_around: Instant,
-    pub(super) look_around_every: Duration,
-
+    pub(super) served: Served,
+    pub(super) connection: Connection,
+    messages: &'a Receiver<WatchMessage>,
+    pub(super) dates: Dates,
+    pub(super) launches: Launches,
+    pub(super) questions: Questions,
+    pub(super) events: Events,
+    pub(super) parents: Parents,
     pub(super) news: Courier,
-    pub(super) last_seen: LastSeen,
-    pub(super) metrics: Metrics,
-    /// The service manager's status line.
-    pub(super) status_line: String,
+    reports: Reports,
 }
 
 impl<'a> Watcher<'a> {
     /// Begins to watch an open mailbox. Every answer that comes after this returns is seen.
     pub fn new(
         mailbox: Mailbox,
-        mut config: Config,
+        config: Config,
         options: &Options,
         messages: &'a Receiver<WatchMessage>,
         sender: Sender<WatchMessage>,
     ) -> Result<Self> {
         let mailbox = mailbox.for_a_service();
-        let hints = if options.poll.is_none() { Some(watch_folders(&mailbox, sender.clone())?) } else { None };
-        let scope = options.scope.clone();
-        let presence = scope.is_service().then(|| presence::announce(&mailbox)).transpose()?;
-        if !scope.is_service() {
-            // The service tells people and other programs, nobody else does.
-            config.metrics = crate::config::Metrics::default();
-        }
-        let usual = if scope.is_service() { LOOK_AROUND_EVERY } else { LOOK_FOR_SERVICE_EVERY };
-        let look_around_every = options.poll.unwrap_or(usual);
-        let gone = || Error::failed("the mailbox vanished", "start the watcher again");
+        let connection = Connection::open(&mailbox, options, &sender)?;
+        let served = Served::new(mailbox, config, options.scope.clone());
         Ok(Self {
-            identity: availability::identity(mailbox.root()).ok_or_else(gone)?,
-            gate: Gate::new(&mailbox, &config),
-            places: Places::default(),
-            news: if scope.is_service() { Courier::new(&mailbox, &config) } else { Courier::default() },
-            last_seen: LastSeen::of(&mailbox),
-            metrics: Metrics::new(&config),
-            mailbox,
-            config,
-            scope,
+            launches: Launches::new(&served, &sender),
+            news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
+            questions: Questions::new(&served.mailbox),
+            reports: Reports::new(&served.config),
+            events: Events::new(sender, !connection.polls()),
+            parents: Parents::default(),
+            dates: Dates::new(options),
+            served,
+            connection,
             messages,
-            _hints: hints,
-            _presence: presence,
-            queue: Queue::default(),
-            ready: VecDeque::new(),
-            live: HashSet::new(),
-            starts: HashMap::new(),
-            recovering: HashSet::new(),
-            waiting_for_run: Vec::new(),
-            timers: BTreeSet::new(),
-            awaited_files: AwaitedFiles::new(sender.clone()),
-            changed: BTreeSet::new(),
-            look_again_at: HashMap::new(),
-            sweep: Vec::new(),
-            known: HashMap::new(),
-            poll: options.poll.is_some(),
-            next_look_around: Instant::now() + look_around_every,
-            look_around_every,
-            status_line: String::new(),
-            sender,
         })
     }
 
-    /// Whether this watcher serves a workflow.
-    pub(super) fn serves(&self, workflow: &WorkflowId) -> bool {
-        self.scope.serves(&self.mailbox, workflow)
-    }
-
-    pub(super) fn look_later(&mut self, path: PathBuf, wait: Duration) {
-        self.look_again_at.insert(path, Instant::now() + wait);
-    }
-}
-
-/// Logs an error, and returns the pause after which to try again. A lock that another process keeps was logged when it was first met.
-pub(super) fn pause_after(error: &Error) -> Duration {
-    if error.is_held() {
-        return RETRY_HELD_AFTER;
-    }
-    log::error(error);
-    RETRY_AFTER
-}
-
-/// Sends a message for every file event in the mailbox that matters to a watcher.
-fn watch_folders(mailbox: &Mailbox, sender: Sender<WatchMessage>) -> Result<Hints> {
-    let root = mailbox.root().to_path_buf();
-    let mut hints = Hints::new(move |hint| {
-        if !availability::is_noise(&root, &hint) {
-            let _ = sender.send(WatchMessage::Hint(hint));
+    /// Watches until a message says stop or the mailbox is gone. Calls `ready` once, after the first look at everything.
+    pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
+        if self.served.by_service() {
+            leftovers::complete_all(&self.served, &mut self.dates);
         }
-    })?;
-    for folder in availability::WATCHED {
-        hints.watch(&mailbox.folder(folder))?;
+        self.news.keep_at_work();
+        self.launches.count_recent_failures();
+        self.look_at_everything(true, false);
+        self.launches.launch(&self.served, &mut self.dates);
+        self.questions.mark_noted(&self.served);
+        tracing::info!(event = "watching", "{}", self.served.mailbox.root().display());
+        ready();
+        if self.served.by_service() {
+            leftovers::remove_left_over_files(&self.served.mailbox);
+        }
+        let messages = self.messages;
+        loop {
+            let wait =
+                if self.questions.are_swept() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            match messages.recv_timeout(wait) {
+                Ok(first) => {
+                    // All messages that have come meanwhile are handled in one pass.
+                    for message in std::iter::once(first).chain(messages.try_iter()) {
+                        if self.handle(message).is_break() {
+                            // A question may have been noted earlier in this pass.
+                            self.questions.mark_noted(&self.served);
+                            return Ok(Left::Stopped);
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(Left::Stopped),
+            }
+            if let Some(left) = self.connection.broken(&self.served.mailbox) {
+                return Ok(left);
+            }
+            self.questions.sweep_some(&self.served, &mut self.dates, &self.news);
+            self.look_again();
+            due_dates::handle(&self.served, &mut self.dates, &mut self.launches, &mut self.questions, &mut self.events, &self.news);
+            self.parents.wake_changed(&self.served, &mut self.dates, &mut self.launches);
+            if self.dates.is_time_to_look_around() {
+                if !self.served.by_service() && presence::anybody(&self.served.mailbox)? {
+                    return Ok(Left::ToService);
+                }
+                self.look_at_everything(false, self.connection.polls());
+            }
+            self.launches.launch(&self.served, &mut self.dates);
+            self.news.keep_at_work();
+            self.questions.mark_noted(&self.served);
+            self.reports.write(&self.served, &self.launches);
+        }
     }
-    // Tells of the mailbox's own removal or renaming. Watching the folder above would also tell of everything else there.
-    let _ = hints.watch(mailbox.root());
-    Ok(hints)
+
+    fn next_deadline(&self) -> Instant {
+        let waits = self.launches.deadline().into_iter().chain(self.reports.deadline()).chain(self.news.deadline());
+        waits.fold(self.dates.next(), Instant::min)
+    }
+
+    fn handle(&mut self, message: WatchMessage) -> ControlFlow<()> {
+        match message {
+            WatchMessage::Stop => return ControlFlow::Break(()),
+            WatchMessage::Hint(Hint::At(path)) => self.look_at(&path),
+            WatchMessage::Hint(Hint::Anywhere) => {
+                self.look_at_everything(false, true);
+                self.news.look_at_all();
+            }
+            WatchMessage::RunEnded(round) => {
+                let ended = self.launches.run_ended(&self.served, &mut self.dates, &round);
+                ended.iter().for_each(|run| self.reports.count(run));
+                self.release_waiting_for(&round);
+            }
+            WatchMessage::Recovered(round, recovered) => {
+                self.launches.recovered(&self.served, &mut self.dates, &round, *recovered);
+                self.release_waiting_for(&round);
+            }
+            WatchMessage::AwaitedFile(Hint::At(path)) => self.events.look_for_file(&mut self.dates, &path),
+            WatchMessage::AwaitedFile(Hint::Anywhere) => self.look_at_everything(false, false),
+            WatchMessage::Looked(timer, there) => {
+                self.events.apply_look(&self.served, &mut self.dates, &mut self.questions, &self.news, *timer, there);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The run of this round has ended or been recovered: its parent may have to be told, and other workflows may have waited for it.
+    fn release_waiting_for(&mut self, round: &RoundId) {
+        self.news.look(&round.workflow);
+        if self.served.serves(&round.workflow) {
+            self.parents.note_changed(round.workflow.clone());
+            self.launches.enqueue(&self.served, &round.workflow);
+        }
+        self.launches.release_waiting_for(&self.served, round);
+    }
 }

@@ -2,16 +2,18 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `queue` | answered workflows in the order of their answers |
+//! | `launches` | all launches of a watcher: its runs, and the gate and the places that may hold them up |
 //! | `next_run` | claims and launches what may be launched, up to `relaunch.max_concurrent` |
-//! | `free_place` | how many places of `relaunch.max_concurrent` are taken, by whichever watcher |
-//! | `places` | when to look for a free place again |
-//! | `supervisors` | starts supervisor processes and notices their end |
 //! | `unsupervised` | claimed rounds that have no supervisor |
+//! | `queue` | answered workflows in the order of their answers |
+//! | `places` | how many places of `relaunch.max_concurrent` are taken, by whichever watcher |
+//! | `supervisors` | starts supervisor processes and notices their end |
+//! | `orphans` | ends the processes of an earlier attempt |
 
-mod free_place;
-pub(super) mod next_run;
-pub(super) mod places;
-pub(super) mod queue;
-pub(super) mod supervisors;
-pub(super) mod unsupervised;
+pub(super) mod launches;
+mod next_run;
+mod orphans;
+mod places;
+mod queue;
+mod supervisors;
+mod unsupervised;

@@ -2,56 +2,36 @@
 
 use std::time::Duration;
 
-use crate::disk;
-use crate::error::Error;
-use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::{Folder, read_question};
-use crate::run::claim::{self, ClaimAttempt, Refusal};
-use crate::time;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::mailbox::Folder;
+use crate::run::attempt::record::Run;
+use crate::run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
 use crate::watch::breaker::gate::Verdict;
-use crate::watch::watcher::{Watcher, pause_after};
+use crate::watch::dates::{Dates, RETRY_AFTER, pause_after};
+use crate::watch::launch::launches::Launches;
+use crate::watch::launch::supervisors;
+use crate::watch::served::Served;
+use crate::{disk, log};
 
 /// How often to look again at an answer that `ask-post --wait` is about to take.
 const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
 
-impl Watcher<'_> {
-    /// Puts an answered workflow into the queue.
-    pub(in crate::watch) fn enqueue(&mut self, workflow: &WorkflowId) {
-        if self.queue.contains(workflow) {
-            return;
-        }
-        match read_question::answered_at(&self.mailbox.document(Folder::Answered, workflow)) {
-            Err(e) if e.is_missing_file() => {}
-            at => self.queue.push(at.ok().flatten().unwrap_or_else(time::now), workflow.clone()),
-        }
-    }
-
-    /// The run of this round has ended or been recovered: workflows that waited for it go back into the queue.
-    pub(in crate::watch) fn release_waiting_for(&mut self, round: &RoundId) {
-        if self.serves(&round.workflow) {
-            self.changed.insert(round.workflow.clone());
-            self.enqueue(&round.workflow);
-        }
-        let waiting = std::mem::take(&mut self.waiting_for_run);
-        let (released, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(run, _)| run == round);
-        self.waiting_for_run = rest;
-        released.iter().for_each(|(_, workflow)| self.enqueue(workflow));
-    }
-
+impl Launches {
     /// Launches what may be launched, up to `relaunch.max_concurrent`.
-    pub(in crate::watch) fn launch(&mut self) {
-        while self.something_waits() && self.gate_is_open() {
-            let Some(_place) = self.reserve_place() else { break };
+    pub(in crate::watch) fn launch(&mut self, served: &Served, dates: &mut Dates) {
+        while self.something_waits() && self.gate_is_open(served, dates) {
+            let Some(_place) = self.places.reserve(served, self.supervisors.live(), &self.ready) else { break };
             if let Some(run) = self.ready.pop_front() {
-                self.start(run);
+                self.start(served, dates, run);
                 continue;
             }
             let Some(workflow) = self.queue.pop() else { return };
-            self.claim_and_start(workflow);
+            self.claim_and_start(served, dates, workflow);
         }
         if !self.something_waits() {
             self.gate.rest();
-            self.places.look_at = None;
+            self.places.rest();
         }
     }
 
@@ -59,14 +39,14 @@ impl Watcher<'_> {
         !(self.ready.is_empty() && self.queue.is_empty())
     }
 
-    fn gate_is_open(&mut self) -> bool {
+    fn gate_is_open(&mut self, served: &Served, dates: &mut Dates) -> bool {
         match self.gate.check() {
             Verdict::Launch => true,
             Verdict::Wait => false,
             Verdict::WaitForProbe(round) => {
                 // The probe's end is noticed even if another watcher started it.
-                if !self.live.contains(&round) {
-                    self.recover(&round);
+                if !self.is_live(&round) {
+                    self.recover(served, dates, &round);
                     self.gate.recheck_probe_soon();
                 }
                 false
@@ -74,31 +54,81 @@ impl Watcher<'_> {
         }
     }
 
-    fn claim_and_start(&mut self, workflow: WorkflowId) {
-        let answered = self.mailbox.document(Folder::Answered, &workflow);
-        let refusal = match claim::take(&self.mailbox, &self.config, &workflow) {
-            Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(*claim),
+    fn claim_and_start(&mut self, served: &Served, dates: &mut Dates, workflow: WorkflowId) {
+        let answered = served.mailbox.document(Folder::Answered, &workflow);
+        let refusal = match claim::take(&served.mailbox, &served.config, &workflow) {
+            Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(served, dates, *claim),
             Ok(ClaimAttempt::Refused(refusal)) => refusal,
             Err(e) => {
                 let pause = pause_after(&e);
                 if !matches!(e, Error::Conflict { .. }) {
-                    self.look_later(answered, pause);
+                    dates.look_later(answered, pause);
                 }
                 return;
             }
         };
         match refusal {
             Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
-            Refusal::MayBeUnfinished(wait) => self.look_later(answered, wait + Duration::from_millis(50)),
-            Refusal::AwaitedInline(_) => self.look_later(answered, RECHECK_INLINE_EVERY),
+            Refusal::MayBeUnfinished(wait) => dates.look_later(answered, wait + Duration::from_millis(50)),
+            Refusal::AwaitedInline(_) => dates.look_later(answered, RECHECK_INLINE_EVERY),
             // The end of that run puts this answer back into the queue. If it has ended meanwhile, a second look does.
             Refusal::EarlierRound(round) | Refusal::AskerRuns(round) => {
-                self.recover(&round);
-                if !disk::exists(self.mailbox.round(Folder::Running, &round)) {
-                    self.look_later(answered, Duration::ZERO);
-                } else if round.workflow != workflow && !self.waiting_for_run.iter().any(|(_, w)| *w == workflow) {
-                    self.waiting_for_run.push((round, workflow));
+                self.recover(served, dates, &round);
+                if !disk::exists(served.mailbox.round(Folder::Running, &round)) {
+                    dates.look_later(answered, Duration::ZERO);
+                } else if round.workflow != workflow {
+                    self.queue.wait_for_run(round, workflow);
                 }
+            }
+        }
+    }
+
+    /// Starts the supervisor of an attempt, as a process that outlives the watcher.
+    fn start(&mut self, served: &Served, dates: &mut Dates, run: Run) {
+        if self.gate.admit(&run) {
+            let spawned = self.supervisors.spawn(served, &run).inspect(|()| supervisors::show(&served.mailbox, &run));
+            self.note_started(served, dates, &run, spawned);
+        } else {
+            self.ready.push_front(run);
+        }
+    }
+
+    /// Starts the supervisor of a new claim while the attempt's record is being written: the supervisor waits for the record.
+    fn start_claimed(&mut self, served: &Served, dates: &mut Dates, claim: Claim<Taken>) {
+        if !served.by_service() {
+            let answered = served.mailbox.document(Folder::Answered, &claim.run.workflow_id);
+            return match claim.put_on_record(&served.mailbox).map(Claim::hand_over) {
+                Ok(run) => self.start(served, dates, run),
+                Err(e) => {
+                    log::error(&e);
+                    dates.look_later(answered, RETRY_AFTER);
+                }
+            };
+        }
+        let run = claim.run.clone();
+        let spawned = self.gate.admit(&run).then(|| self.supervisors.spawn(served, &run));
+        let answered = served.mailbox.document(Folder::Answered, &run.workflow_id);
+        // From here on the supervisor can take the round's lock.
+        let recorded = claim.put_on_record(&served.mailbox).map(Claim::hand_over);
+        match (spawned, recorded.is_ok()) {
+            // A supervisor that finds no record ends at once.
+            (Some(spawned), _) => self.note_started(served, dates, &run, spawned),
+            (None, true) => self.ready.push_front(run),
+            (None, false) => {}
+        }
+        if let Err(e) = recorded {
+            log::error(&e);
+            dates.look_later(answered, RETRY_AFTER);
+        }
+    }
+
+    fn note_started(&mut self, served: &Served, dates: &mut Dates, run: &Run, spawned: Result<()>) {
+        match spawned {
+            Ok(()) => self.supervisors.started(run),
+            Err(e) => {
+                log::error(&e);
+                self.gate.not_started(run);
+                dates.look_later(served.mailbox.round(Folder::Running, &run.round()), RETRY_AFTER);
             }
         }
     }

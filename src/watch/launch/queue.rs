@@ -1,40 +1,58 @@
-//! Answered workflows in the order of their answers. Each is in the queue once.
+//! Answered workflows: those that may be claimed, in the order of their answers, and those that wait for the end of a run. Each is in the
+//! queue once.
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::time::Time;
 
 #[derive(Debug, Default)]
-pub(in crate::watch) struct Queue {
+pub(super) struct Queue {
     order: BTreeSet<(Time, WorkflowId)>,
     known: HashSet<WorkflowId>,
+    /// Answered workflows that wait for the end of another workflow's run.
+    waiting_for_run: Vec<(RoundId, WorkflowId)>,
 }
 
 impl Queue {
-    pub(in crate::watch) fn contains(&self, workflow: &WorkflowId) -> bool {
+    pub(super) fn contains(&self, workflow: &WorkflowId) -> bool {
         self.known.contains(workflow)
     }
 
     /// Adds a workflow. One that is in the queue already keeps its place.
-    pub(in crate::watch) fn push(&mut self, answered_at: Time, workflow: WorkflowId) {
+    pub(super) fn push(&mut self, answered_at: Time, workflow: WorkflowId) {
         if self.known.insert(workflow.clone()) {
             self.order.insert((answered_at, workflow));
         }
     }
 
-    pub(in crate::watch) fn pop(&mut self) -> Option<WorkflowId> {
+    pub(super) fn pop(&mut self) -> Option<WorkflowId> {
         let (_, workflow) = self.order.pop_first()?;
         self.known.remove(&workflow);
         Some(workflow)
     }
 
-    pub(in crate::watch) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
-    pub(in crate::watch) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.order.is_empty()
+    }
+
+    /// A workflow waits for the end of a round's run, unless it waits for one already.
+    pub(super) fn wait_for_run(&mut self, round: RoundId, workflow: WorkflowId) {
+        if !self.waiting_for_run.iter().any(|(_, w)| *w == workflow) {
+            self.waiting_for_run.push((round, workflow));
+        }
+    }
+
+    /// Takes the workflows that wait for the end of this round's run.
+    pub(super) fn take_waiting_for(&mut self, round: &RoundId) -> Vec<WorkflowId> {
+        let waiting = std::mem::take(&mut self.waiting_for_run);
+        let (released, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(run, _)| run == round);
+        self.waiting_for_run = rest;
+        released.into_iter().map(|(_, workflow)| workflow).collect()
     }
 }
 

@@ -34,7 +34,7 @@ struct Look {
 }
 
 #[derive(Debug)]
-pub(in crate::watch) struct AwaitedFiles {
+pub(super) struct AwaitedFiles {
     sender: Sender<WatchMessage>,
     of_round: HashMap<RoundId, PathBuf>,
     /// The same paths, for the thread of the file events.
@@ -46,7 +46,7 @@ pub(in crate::watch) struct AwaitedFiles {
 }
 
 impl AwaitedFiles {
-    pub(in crate::watch) fn new(sender: Sender<WatchMessage>) -> Self {
+    pub(super) fn new(sender: Sender<WatchMessage>) -> Self {
         Self { sender, of_round: HashMap::new(), paths: Paths::default(), hints: None, looks: HashMap::new(), queue: VecDeque::new() }
     }
 

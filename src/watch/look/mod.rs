@@ -1,20 +1,18 @@
-//! What the watcher looks at, and what it does about what it finds.
+//! The things that a watcher finds in the mailbox, and its steps for each of them.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `hinted` | one path that a file event named |
-//! | `everything` | every folder: at the start, every minute, and after lost events |
-//! | `tree` | every member of one tree, for a watcher that serves no other |
-//! | `questions` | a file in `pending/`: new, changed, incomplete or invalid |
+//! | `questions` | a file in `pending/`: new, changed, incomplete or invalid; the sweep at the start |
 //! | `due_dates` | expiries, reminders and retries whose date has come |
 //! | `events` | the events that questions wait for; `awaited_files`: those that are files |
+//! | `overdue` | the end of a question whose date or event has come |
 //! | `parents` | waking the parents of workflows that ended |
+//! | `leftovers` | posts that a crash interrupted, and temporary files |
 
-pub(super) mod awaited_files;
+mod awaited_files;
 pub(super) mod due_dates;
 pub(super) mod events;
-pub(super) mod everything;
-pub(super) mod hinted;
+pub(super) mod leftovers;
+mod overdue;
 pub(super) mod parents;
 pub(super) mod questions;
-pub(super) mod tree;

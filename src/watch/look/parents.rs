@@ -1,51 +1,57 @@
 //! Waking parents whose children have ended.
 
+use std::collections::BTreeSet;
+
 use crate::chain::wake;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Folder;
 use crate::mailbox::family::awaits;
-use crate::run::attempt::record::Run;
-use crate::watch::watcher::{Watcher, pause_after};
+use crate::watch::dates::{Dates, pause_after};
+use crate::watch::launch::launches::Launches;
+use crate::watch::served::Served;
 
-impl Watcher<'_> {
+/// The parents that may have to be woken.
+#[derive(Debug, Default)]
+pub(in crate::watch) struct Parents {
+    /// Workflows that changed: their parents may have to be told.
+    changed: BTreeSet<WorkflowId>,
+}
+
+impl Parents {
+    pub(in crate::watch) fn note_changed(&mut self, workflow: WorkflowId) {
+        self.changed.insert(workflow);
+    }
+
     /// Wakes the parents of the workflows that changed since the last call.
-    pub(in crate::watch) fn wake_parents_of_changed(&mut self) {
+    pub(in crate::watch) fn wake_changed(&mut self, served: &Served, dates: &mut Dates, launches: &mut Launches) {
         for workflow in std::mem::take(&mut self.changed) {
             let mut runs = Vec::new();
-            let told = wake::after_change(&self.mailbox, &self.config, &workflow, |parent| self.serves(parent), |run| runs.push(run));
-            runs.into_iter().for_each(|run| self.add_woken(run));
+            let told = wake::after_change(&served.mailbox, &served.config, &workflow, |parent| served.serves(parent), |run| runs.push(run));
+            runs.into_iter().for_each(|run| launches.add_woken(run));
             if let Err(e) = told {
-                self.tell_parents_later(&workflow, &e);
+                tell_parents_later(served, dates, &workflow, &e);
             }
         }
     }
+}
 
-    /// Wakes every parent that can be woken. An await that cannot be read holds up only its own parent.
-    pub(in crate::watch) fn wake_all_parents(&mut self) -> Result<()> {
-        for parent in awaits::folders(&self.mailbox)? {
-            match wake::note_ends_and_wake(&self.mailbox, &self.config, &parent) {
-                Ok(run) => run.into_iter().for_each(|run| self.add_woken(run)),
-                Err(e) => self.tell_parents_later(&parent, &e),
-            }
-        }
-        Ok(())
-    }
-
-    /// After any other error than a held lock, the next look at everything tries again.
-    fn tell_parents_later(&mut self, workflow: &WorkflowId, error: &Error) {
-        let pause = pause_after(error);
-        if error.is_held() {
-            // What the watcher does about a path in this folder is to tell the parents.
-            self.look_later(self.mailbox.folder(Folder::Awaits).join(workflow.as_str()), pause);
+/// Wakes every parent that can be woken. An await that cannot be read holds up only its own parent.
+pub(in crate::watch) fn wake_all(served: &Served, dates: &mut Dates, launches: &mut Launches) -> Result<()> {
+    for parent in awaits::folders(&served.mailbox)? {
+        match wake::note_ends_and_wake(&served.mailbox, &served.config, &parent) {
+            Ok(run) => run.into_iter().for_each(|run| launches.add_woken(run)),
+            Err(e) => tell_parents_later(served, dates, &parent, &e),
         }
     }
+    Ok(())
+}
 
-    fn add_woken(&mut self, run: Run) {
-        tracing::info!(event = "woken", workflow = %run.workflow_id, "what it started has ended");
-        let round = run.round();
-        if !self.live.contains(&round) && !self.ready.iter().any(|r| r.round() == round) {
-            self.ready.push_back(run);
-        }
+/// After any other error than a held lock, the next look at everything tries again.
+fn tell_parents_later(served: &Served, dates: &mut Dates, workflow: &WorkflowId, error: &Error) {
+    let pause = pause_after(error);
+    if error.is_held() {
+        // What the watcher does about a path in this folder is to tell the parents.
+        dates.look_later(served.mailbox.folder(Folder::Awaits).join(workflow.as_str()), pause);
     }
 }

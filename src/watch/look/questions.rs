@@ -1,51 +1,83 @@
 //! A file in `pending/`, written by askbox or by another program: a question, an incomplete file, or an invalid one.
 
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::disk;
 use crate::error::Error;
-use crate::mailbox::Folder;
+use crate::id::RoundId;
+use crate::mailbox::due::timers::{self, Due};
 use crate::mailbox::transitions::intake::{self, Found};
-use crate::watch::watcher::{KnownQuestion, Watcher, pause_after};
-use crate::{log, text};
+use crate::mailbox::{Folder, Mailbox, QuestionDocument};
+use crate::news::courier::Courier;
+use crate::watch::dates::{Dates, pause_after};
+use crate::watch::report::last_seen::LastSeen;
+use crate::watch::served::Served;
+use crate::{disk, log, text, time};
 
-impl Watcher<'_> {
+/// The number of questions that the start-up sweep reads between two looks at the channel.
+const SWEEP_BATCH: usize = 32;
+
+/// A question file that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct KnownQuestion {
+    /// The hash of its round.
+    round: u64,
+    /// The hash of the file's inode, size and modification time.
+    stamp: u64,
+}
+
+/// The questions in `pending/`, as far as a watcher has read them.
+#[derive(Debug)]
+pub(in crate::watch) struct Questions {
+    /// Names in `pending/` that the start-up sweep has not read yet.
+    sweep: Vec<OsString>,
+    /// Questions that were read, by the hash of their file name. Each is noted once.
+    known: HashMap<u64, KnownQuestion>,
+    last_seen: LastSeen,
+}
+
+impl Questions {
+    /// Of a watcher that starts.
+    pub(in crate::watch) fn new(mailbox: &Mailbox) -> Self {
+        Self { sweep: Vec::new(), known: HashMap::new(), last_seen: LastSeen::of(mailbox) }
+    }
+
     /// Reads a file in `pending/`. With `note`, a new question is noted in the log, and people are told of it.
-    pub(in crate::watch) fn read_question(&mut self, name: &OsStr, note: bool) {
+    pub(in crate::watch) fn read(&mut self, served: &Served, dates: &mut Dates, news: &Courier, name: &OsStr, note: bool) {
         if !name.as_encoded_bytes().ends_with(b".json") {
             return;
         }
-        let path = self.mailbox.folder(Folder::Pending).join(name);
+        let path = served.mailbox.folder(Folder::Pending).join(name);
         // Taken before the file is read: a write in between changes the stamp, and the file is read again.
         let stamp = stamp(&path);
-        match intake::take_in(&self.mailbox, name) {
+        match intake::take_in(&served.mailbox, name) {
             Ok(Found::Question(document, round)) => {
-                self.note_expiry(&document, &round);
+                note_expiry(served, dates, &document, &round);
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
                 if is_new && note {
                     if document.typed.question_id.is_none()
-                        && let Err(e) = intake::record_posted(&self.mailbox, &document.typed, &round)
+                        && let Err(e) = intake::record_posted(&served.mailbox, &document.typed, &round)
                     {
                         log::error(&e);
                     }
                     let title = text::excerpt(&document.typed.title(), 80);
                     tracing::info!(event = "asked", workflow = %round.workflow, "{title}");
-                    self.news.look(&round.workflow);
+                    news.look(&round.workflow);
                     self.last_seen.has_read(&path);
                 }
             }
             Ok(Found::Nothing) => {
                 self.known.remove(&hash(name));
             }
-            Ok(Found::InGrace(wait)) => self.look_later(path, wait + Duration::from_millis(50)),
+            Ok(Found::InGrace(wait)) => dates.look_later(path, wait + Duration::from_millis(50)),
             // `quarantine` has logged it.
             Ok(Found::Quarantined) => {}
-            Err(e) if e.is_held() => self.look_later(path, pause_after(&e)),
+            Err(e) if e.is_held() => dates.look_later(path, pause_after(&e)),
             Err(e @ Error::Newer { .. }) => {
                 let known = KnownQuestion { round: hash(e.to_string()), stamp };
                 if self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round) {
@@ -56,21 +88,70 @@ impl Watcher<'_> {
         }
     }
 
+    /// Reads the files whose names are not known. `names`: all of `pending/`. `thorough`: known files that have changed are read too.
+    pub(in crate::watch) fn read_new(&mut self, served: &Served, dates: &mut Dates, news: &Courier, names: Vec<OsString>, thorough: bool) {
+        let hashes: HashSet<u64> = names.iter().map(hash).collect();
+        let folder = served.mailbox.folder(Folder::Pending);
+        let is_new = |name: &OsString| match self.known.get(&hash(name)) {
+            Some(known) => thorough && known.stamp != stamp(&folder.join(name)),
+            None => true,
+        };
+        let new: Vec<OsString> = names.into_iter().filter(is_new).collect();
+        self.known.retain(|n, _| hashes.contains(n));
+        new.iter().for_each(|name| self.read(served, dates, news, name, true));
+    }
+
+    /// The start-up sweep reads these names in `pending/`.
+    pub(in crate::watch) fn begin_sweep(&mut self, names: Vec<OsString>) {
+        self.sweep = names;
+    }
+
+    /// Reads the next questions of the start-up sweep.
+    pub(in crate::watch) fn sweep_some(&mut self, served: &Served, dates: &mut Dates, news: &Courier) {
+        for _ in 0..SWEEP_BATCH {
+            let Some(name) = self.sweep.pop() else { return };
+            let is_news = self.last_seen.is_news(&served.mailbox.folder(Folder::Pending).join(&name));
+            self.read(served, dates, news, &name, is_news);
+        }
+        if self.sweep.is_empty() {
+            self.sweep = Vec::new();
+        }
+    }
+
+    /// Whether the start-up sweep is over.
+    pub(in crate::watch) fn are_swept(&self) -> bool {
+        self.sweep.is_empty()
+    }
+
     /// Writes down that every question was noted, if that is so: during the sweep, older questions may still be unread.
-    pub(in crate::watch) fn mark_noted(&mut self) {
-        if self.scope.is_service() && self.sweep.is_empty() {
+    pub(in crate::watch) fn mark_noted(&mut self, served: &Served) {
+        if served.by_service() && self.are_swept() {
             self.last_seen.mark();
         }
     }
 }
 
-pub(super) fn hash(value: impl Hash) -> u64 {
+/// A watcher of one tree reads no names in `timers/`, where the dates of all workflows are: it takes a question's expiry from the
+/// question, as long as the expiry's file is there. A retry's date comes with its run. Reminders are the service's.
+fn note_expiry(served: &Served, dates: &mut Dates, document: &QuestionDocument, round: &RoundId) {
+    if served.by_service() {
+        return;
+    }
+    let question = &document.typed;
+    for timer in timers::of_question(question, round, timers::asked(&served.mailbox, question), time::now()) {
+        if timer.due == Due::Expire && disk::exists(served.mailbox.folder(Folder::Timers).join(timer.file_name())) {
+            dates.add(timer);
+        }
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
 /// The hash of a file's inode, size and modification time.
-pub(super) fn stamp(path: &Path) -> u64 {
+fn stamp(path: &Path) -> u64 {
     hash(disk::metadata(path).ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec())))
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::agent::events::EventKind;
+use crate::agent::stream::{TurnOutcome, Verdict};
 use crate::run::attempt::ending::Ending;
 use crate::run::attempt::failure::Class;
-use crate::run::supervise::attend::attendance::Attendance;
+use crate::run::supervise::started_agent::Agent;
 use crate::untrusted::Untrusted;
 
 /// How long the end of the agent's standard error is waited for: a surviving descendant may hold it open for ever.
@@ -24,11 +25,64 @@ impl From<Ending> for Attended {
     }
 }
 
-impl Attendance<'_, '_> {
-    pub(super) fn conclude(self, exit_status: &str) -> Attended {
-        let was_stopped = self.stop_ending.is_some();
-        let ending = match (self.turn_ending, self.stop_ending) {
-            (Some(delivered), _) if delivered.is_delivered() && self.began => delivered,
+/// The outcome of the turns so far.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// What the last turn means for the round.
+    turn_ending: Option<Ending>,
+    /// Whether a tool call was refused because the run is to stop.
+    tool_refused: bool,
+    /// How long the API last asked to wait.
+    asked_to_wait: Option<Duration>,
+    /// What the agent wrote in the turn that was stopped, if it was asked for a report after it.
+    text_before_report: Option<Untrusted>,
+}
+
+impl Outcome {
+    /// A tool call was refused because the run is to stop.
+    pub(super) fn note_tool_refused(&mut self) {
+        self.tool_refused = true;
+    }
+
+    /// The API asks to wait.
+    pub(super) fn note_throttled(&mut self, wait: Duration) {
+        self.asked_to_wait = Some(wait);
+    }
+
+    /// The agent was asked for a report after it wrote this.
+    pub(super) fn note_text_before_report(&mut self, text: Untrusted) {
+        self.text_before_report = Some(text);
+    }
+
+    /// The agent does not know its role.
+    pub(super) fn refuse_role(&mut self, why: String) {
+        self.turn_ending = Some(Ending::Refused { class: Class::Role, why });
+    }
+
+    /// True if a stop ended the turn. Such a turn has no result, whatever the agent program calls it.
+    pub(super) fn was_cut(&self, turn: &TurnOutcome) -> bool {
+        self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. })
+    }
+
+    /// Returns the ending that a turn means, without a stop.
+    pub(super) fn ending_of(&self, turn: &TurnOutcome) -> Ending {
+        Ending::of_turn(turn).after(self.asked_to_wait)
+    }
+
+    /// Notes the ending that a turn means for the round. A session whose call was waiting has a turn for that call and another one for the message: the
+    /// last one is the result.
+    pub(super) fn note_turn(&mut self, ending: Ending) {
+        if ending.is_delivered() || !self.turn_ending.as_ref().is_some_and(Ending::is_delivered) {
+            self.turn_ending = Some(ending);
+        }
+    }
+
+    /// Returns how the attempt ended. `stop_ending`: the meaning of the stop for the round, if the run was to stop. `began`: the chosen session
+    /// has begun.
+    pub(super) fn conclude(self, agent: &Agent, stop_ending: Option<Ending>, began: bool, exit_status: &str) -> Attended {
+        let was_stopped = stop_ending.is_some();
+        let ending = match (self.turn_ending, stop_ending) {
+            (Some(delivered), _) if delivered.is_delivered() && began => delivered,
             (Some(delivered), None) if delivered.is_delivered() => {
                 Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
             }
@@ -36,7 +90,7 @@ impl Attendance<'_, '_> {
             (Some(other), None) => other,
             (None, None) => {
                 // The last line of the agent's standard error is usually the reason.
-                let complaint = self.agent.last_complaint(COMPLAINT_PATIENCE);
+                let complaint = agent.last_complaint(COMPLAINT_PATIENCE);
                 let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
                 Ending::Failed { why: format!("the agent ended without a result ({exit_status}){complaint}") }
             }
@@ -48,7 +102,7 @@ impl Attendance<'_, '_> {
             Ending::Refused { class: Class::Turns, why } => Some(why),
             _ => None,
         };
-        let last_event = why.map(|why| self.agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
+        let last_event = why.map(|why| agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
         Attended { ending, last_event }
     }
 }

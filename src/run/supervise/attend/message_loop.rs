@@ -9,6 +9,8 @@ use crate::mailbox::Mailbox;
 use crate::run::attempt::record::Run;
 use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::conclusion::Attended;
+use crate::run::supervise::attend::deadlines::TimeLimit;
+use crate::run::supervise::attend::stopping::EXIT_GRACE;
 use crate::run::supervise::event_log::EventLog;
 use crate::run::supervise::run_message::RunMessage;
 use crate::run::supervise::start_agent::Started;
@@ -28,7 +30,8 @@ pub(crate) fn attend(
 ) -> Attended {
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit_status = attendance.until_the_end(messages);
-    attendance.conclude(&exit_status)
+    let Attendance { live, stopping, session, outcome, .. } = attendance;
+    outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit_status)
 }
 
 impl Attendance<'_, '_> {
@@ -36,26 +39,26 @@ impl Attendance<'_, '_> {
     fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> String {
         let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
         // The request may have been written before the FIFO existed.
-        self.check_stop_request();
+        self.stopping.check_stop_request(&mut self.live, self.tools.doing());
         loop {
             let now = Instant::now();
             let drained = exited.as_ref().map(|(_, at)| *at);
             if drained.is_some_and(|at| output_ended || now >= at) {
                 break;
             }
-            self.climb(now);
+            self.stopping.climb(&mut self.live, self.tools.doing(), now);
             if !self.requests.is_empty() {
                 // A run that waits for a person is not silent.
                 self.deadlines.sign_of_life(now);
             }
-            if self.is_working()
+            if self.stopping.is_working()
                 && let Some(limit) = self.deadlines.passed(now)
             {
                 self.time_is_over(limit, now);
             }
-            let next_look = self.look_after_requests(now);
-            let working = self.is_working().then(|| self.deadlines.next());
-            let next = [self.next_rung(), drained, working, next_look].into_iter().flatten().min();
+            let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
+            let working = self.stopping.is_working().then(|| self.deadlines.next());
+            let next = [self.stopping.next_rung(), drained, working, next_look].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -68,24 +71,35 @@ impl Attendance<'_, '_> {
                 Ok(RunMessage::OutputEnded) => {
                     output_ended = true;
                     // The agent can say nothing more: let it exit.
-                    self.let_it_exit();
+                    self.stopping.let_it_exit(&mut self.live);
                 }
                 Ok(RunMessage::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
-                Ok(RunMessage::Stop(request)) => self.stop(request),
-                Ok(RunMessage::CheckStopRequest) => self.check_stop_request(),
+                Ok(RunMessage::Stop(request)) => self.stopping.stop(&mut self.live, self.tools.doing(), request),
+                Ok(RunMessage::CheckStopRequest) => self.stopping.check_stop_request(&mut self.live, self.tools.doing()),
                 Err(RecvTimeoutError::Timeout) => self.report_silence(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.end_requests();
+        self.requests.end_all(&mut self.live);
         exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
     }
 
+    /// A limit on time has passed: the run stops. If it waits for a person, about a call or for an MCP server, it ends for that question instead, and goes on
+    /// once they have decided.
+    fn time_is_over(&mut self, limit: TimeLimit, now: Instant) {
+        if self.requests.end_run_for_held(&mut self.live) {
+            // The agent program ends the turn at once. If it does not, the run stops then.
+            self.deadlines.put_off(now + EXIT_GRACE);
+        } else {
+            self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit);
+        }
+    }
+
     fn report_silence(&mut self) {
-        if self.is_working()
+        if self.stopping.is_working()
             && let Some(silence) = self.deadlines.silence_to_report(Instant::now())
         {
-            self.log.event(EventKind::Silent { seconds: silence.as_secs() });
+            self.live.log.event(EventKind::Silent { seconds: silence.as_secs() });
         }
     }
 }

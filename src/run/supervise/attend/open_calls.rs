@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::run::supervise::ladder::Doing;
 use crate::untrusted::Untrusted;
 
 /// The most calls that are remembered, so that an agent that never tells of an end takes no memory. The oldest is forgotten first.
@@ -27,8 +28,9 @@ impl OpenCalls {
         self.0.clear();
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// What the agent is doing.
+    pub(super) fn doing(&self) -> Doing {
+        if self.0.is_empty() { Doing::Writing } else { Doing::ToolCall }
     }
 }
 
@@ -43,6 +45,6 @@ mod tests {
         (0..10_000).for_each(|n| calls.begin(&id(n)));
         assert_eq!(calls.0.len(), REMEMBERED);
         (10_000 - REMEMBERED..10_000).for_each(|n| calls.end(&id(n)));
-        assert!(calls.is_empty());
+        assert_eq!(calls.doing(), Doing::Writing);
     }
 }

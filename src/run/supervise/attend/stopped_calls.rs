@@ -16,14 +16,14 @@ use crate::agent::{claude, transcript};
 use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::documents::fields::tool_call::ToolCall;
-use crate::mailbox::{Folder, Question, read_question};
+use crate::mailbox::{Question, read_question};
 use crate::run::approval::ask::{self, Shown};
 use crate::run::approval::call::Call;
 use crate::run::approval::permit::{self, Permit};
 use crate::run::approval::{grants, let_through};
 use crate::run::attempt::suspended_call;
-use crate::run::supervise::attend::attendance::Attendance;
 use crate::run::supervise::attend::held_requests::{Request, Waiting};
+use crate::run::supervise::attend::live::Live;
 use crate::text;
 use crate::untrusted::Untrusted;
 
@@ -42,212 +42,226 @@ const CALL_PATIENCE: Duration = Duration::from_secs(10);
 /// The input of a tool, whole.
 type Input = Map<String, Value>;
 
-impl Attendance<'_, '_> {
-    /// The agent program asks whether a tool call may be made.
-    pub(super) fn permission_asked(&mut self, asked: PermissionRequest) {
-        if self.agent.leaves_too_much_unread() {
+/// The tool calls that the agent program's own rules stop.
+#[derive(Debug, Default)]
+pub(super) struct StoppedCalls {
+    /// Whether it was noted that the agent does not read what it is told.
+    unread_noted: bool,
+}
+
+impl StoppedCalls {
+    /// Replies to the agent program, which asks whether a tool call may be made. Returns the request without a reply if a person could allow
+    /// the call, or has.
+    pub(super) fn reply_at_once(&mut self, live: &mut Live<'_, '_>, asked: PermissionRequest) -> Option<PermissionRequest> {
+        if live.agent.leaves_too_much_unread() {
             if !std::mem::replace(&mut self.unread_noted, true) {
-                self.log.note("the agent asks for permissions and does not read the replies; it gets no more of them while they pile up");
+                live.log.note("the agent asks for permissions and does not read the replies; it gets no more of them while they pile up");
             }
-            return;
+            return None;
         }
-        match self.was_let_through(&asked) {
-            Ok(true) => return self.allow_call(&asked),
+        match was_let_through(live, &asked) {
+            Ok(true) => {
+                allow(live, &asked);
+                return None;
+            }
             Ok(false) => {}
-            Err(e) => return self.deny_call(&asked, &e.to_string()),
-        }
-        match self.may_be_allowed(&asked) {
-            Ok(true) => self.put_in_line(Waiting::Call(Box::new(asked), Instant::now())),
-            Ok(false) => self.refuse(&asked),
-            Err(e) => self.deny_call(&asked, &e.to_string()),
-        }
-    }
-
-    /// Whether `askbox hook` has let exactly this call through, about which a rule of the agent program asks as well. Where not every answer
-    /// counts, the mark of the hook is not enough: an agent could write it. There [`Self::decide`] looks at the answer again.
-    fn was_let_through(&self, asked: &PermissionRequest) -> Result<bool> {
-        let counts = |_: &&Map<String, Value>| asked.complete && self.config.answers.policy().takes_everything();
-        let Some(input) = asked.input.as_object().filter(counts) else { return Ok(false) };
-        let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
-    }
-
-    /// Whether a person could allow the call, or has. Otherwise it is refused at once.
-    fn may_be_allowed(&self, asked: &PermissionRequest) -> Result<bool> {
-        let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
-        let is_refused = self.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
-        // A command of askbox needs another spelling, not a person.
-        // A subagent cannot be interrupted alone, and its folder is not known here.
-        if asked.requires_user_interaction || asked.in_subagent || is_refused || calls_askbox(asked) {
-            return Ok(false);
-        }
-        let is_granted = || grants::of(self.mailbox, &self.run.workflow_id).map(|grants| !grants.is_empty());
-        Ok(self.config.approvals.ask_stopped || self.own_question()?.approval.is_some() || is_granted()?)
-    }
-
-    /// The question of the round that this run works on.
-    pub(super) fn own_question(&self) -> Result<Question> {
-        let round = self.run.round();
-        Ok(read_question::of_round(&self.mailbox.round(Folder::Running, &round), &round)?.typed)
-    }
-
-    /// Lets the call through if a person has allowed it, else asks. Returns the request if its folder is not known yet.
-    pub(super) fn ask_about_call(&mut self, asked: Box<PermissionRequest>, since: Instant, now: Instant) -> Option<Waiting> {
-        let Some(input) = asked.input.as_object() else {
-            self.refuse(&asked);
-            return None;
-        };
-        let Some(cwd) = self.folder_of(&asked) else {
-            if now < since + CALL_PATIENCE {
-                return Some(Waiting::Call(asked, since));
+            Err(e) => {
+                deny_failed(live, &asked, &e.to_string());
+                return None;
             }
-            self.log.note("a call that nobody had permitted is in no transcript, so nobody is asked about it");
-            self.refuse(&asked);
-            return None;
-        };
-        match self.decide(&asked, input, &cwd) {
-            Ok(Decided::Allow) => self.allow_call(&asked),
-            Ok(Decided::Refuse(words)) => self.decline_call(&asked, &words),
-            Ok(Decided::Ask(shown)) if self.config.approvals.ask_stopped => match self.question_about(&asked, input, &cwd, shown) {
-                Ok(question) => self.hold(Request::Call(asked, cwd), question, None, now + self.config.limits.hold.0),
-                Err(e) => self.deny_call(&asked, &e.to_string()),
-            },
-            Ok(Decided::Ask(_)) => self.refuse(&asked),
-            Err(e) => self.deny_call(&asked, &e.to_string()),
+        }
+        match may_be_allowed(live, &asked) {
+            Ok(true) => return Some(asked),
+            Ok(false) => refuse(live, &asked),
+            Err(e) => deny_failed(live, &asked, &e.to_string()),
         }
         None
     }
+}
 
-    /// The folder in which the call is made, from the session's transcript.
-    fn folder_of(&self, asked: &PermissionRequest) -> Option<PathBuf> {
-        let dir = self.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-        let file = std::fs::File::open(claude::transcript_exists(&dir, &self.run.plan.session_id.to_string())?).ok()?;
-        transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
+/// The next step for a call that waits.
+pub(super) enum Next {
+    /// It has its reply.
+    Replied,
+    /// Its folder is not known yet.
+    NotYet(Waiting),
+    /// A person is to be asked.
+    Ask(Request, Box<Question>),
+}
+
+/// Whether `askbox hook` has let exactly this call through, about which a rule of the agent program asks as well. Where not every answer
+/// counts, the mark of the hook is not enough: an agent could write it. There [`decide`] looks at the answer again.
+fn was_let_through(live: &Live<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
+    let counts = |_: &&Map<String, Value>| asked.complete && live.config.answers.policy().takes_everything();
+    let Some(input) = asked.input.as_object().filter(counts) else { return Ok(false) };
+    let_through::take(live.mailbox, live.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
+}
+
+/// Whether a person could allow the call, or has. Otherwise it is refused at once.
+fn may_be_allowed(live: &Live<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
+    let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
+    let is_refused = live.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
+    // A command of askbox needs another spelling, not a person.
+    // A subagent cannot be interrupted alone, and its folder is not known here.
+    if asked.requires_user_interaction || asked.in_subagent || is_refused || calls_askbox(asked) {
+        return Ok(false);
     }
+    let is_granted = || grants::of(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
+    Ok(live.config.approvals.ask_stopped || live.own_question()?.approval.is_some() || is_granted()?)
+}
 
-    fn question_about(&self, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
-        let call = Call { tool: asked.tool_name.raw(), input, cwd };
-        let mut question = ask::question(&self.run.workflow_id, &call, shown)?;
-        question.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
-        Ok(question)
-    }
-
-    fn decide(&mut self, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
-        let call = Call { tool: asked.tool_name.raw(), input, cwd };
-        let (question, policy) = (self.own_question()?, self.config.answers.policy());
-        let handed_over = suspended_call::is_handed_over_in(self.mailbox, self.run);
-        if grants::covers(self.mailbox, &policy, &self.run.workflow_id, &call)? {
-            return Ok(Decided::Allow);
+/// Lets the call through if a person has allowed it, else asks.
+pub(super) fn ask(live: &mut Live<'_, '_>, asked: Box<PermissionRequest>, since: Instant, now: Instant) -> Next {
+    let Some(input) = asked.input.as_object() else {
+        refuse(live, &asked);
+        return Next::Replied;
+    };
+    let Some(cwd) = folder_of(live, &asked) else {
+        if now < since + CALL_PATIENCE {
+            return Next::NotYet(Waiting::Call(asked, since));
         }
-        if question.approval.is_none() {
-            return Ok(Decided::Ask(Shown::First));
+        live.log.note("a call that nobody had permitted is in no transcript, so nobody is asked about it");
+        refuse(live, &asked);
+        return Next::Replied;
+    };
+    match decide(live, &asked, input, &cwd) {
+        Ok(Decided::Allow) => allow(live, &asked),
+        Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
+        Ok(Decided::Ask(shown)) if live.config.approvals.ask_stopped => match question_about(live, &asked, input, &cwd, shown) {
+            Ok(question) => return Next::Ask(Request::Call(asked, cwd), Box::new(question)),
+            Err(e) => deny_failed(live, &asked, &e.to_string()),
+        },
+        Ok(Decided::Ask(_)) => refuse(live, &asked),
+        Err(e) => deny_failed(live, &asked, &e.to_string()),
+    }
+    Next::Replied
+}
+
+/// The folder in which the call is made, from the session's transcript.
+fn folder_of(live: &Live<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
+    let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
+    let file = std::fs::File::open(claude::transcript_exists(&dir, &live.run.plan.session_id.to_string())?).ok()?;
+    transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
+}
+
+fn question_about(live: &Live<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    let mut question = ask::question(&live.run.workflow_id, &call, shown)?;
+    question.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
+    Ok(question)
+}
+
+fn decide(live: &Live<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    let (question, policy) = (live.own_question()?, live.config.answers.policy());
+    let handed_over = suspended_call::is_handed_over_in(live.mailbox, live.run);
+    if grants::covers(live.mailbox, &policy, &live.run.workflow_id, &call)? {
+        return Ok(Decided::Allow);
+    }
+    if question.approval.is_none() {
+        return Ok(Decided::Ask(Shown::First));
+    }
+    // The hook has used the answer for this very call, and a rule of the agent program asks as well.
+    if permit::allows(&policy, &question, &call) && let_through::take(live.mailbox, live.run, asked.tool_use_id.raw(), call.tool, input)? {
+        return Ok(Decided::Allow);
+    }
+    Ok(match permit::permit(live.mailbox, &policy, &live.run.round(), &question, &call)? {
+        Permit::Allowed => {
+            suspended_call::note_handed_over(live.mailbox, live.run)?;
+            Decided::Allow
         }
-        // The hook has used the answer for this very call, and a rule of the agent program asks as well.
-        if permit::allows(&policy, &question, &call)
-            && let_through::take(self.mailbox, self.run, asked.tool_use_id.raw(), call.tool, input)?
-        {
-            return Ok(Decided::Allow);
-        }
-        Ok(match permit::permit(self.mailbox, &policy, &self.run.round(), &question, &call)? {
-            Permit::Allowed => {
-                suspended_call::note_handed_over(self.mailbox, self.run)?;
-                Decided::Allow
-            }
-            Permit::Refused(words) => Decided::Refuse(words),
-            // What was allowed once was made in this run; the agent wants it a second time.
-            Permit::Ask(Shown::PerhapsMade) if handed_over => Decided::Ask(Shown::First),
-            Permit::Ask(shown) => Decided::Ask(shown),
-        })
-    }
+        Permit::Refused(words) => Decided::Refuse(words),
+        // What was allowed once was made in this run; the agent wants it a second time.
+        Permit::Ask(Shown::PerhapsMade) if handed_over => Decided::Ask(Shown::First),
+        Permit::Ask(shown) => Decided::Ask(shown),
+    })
+}
 
-    /// Does what the person says while the agent waits. Returns the next question, and why, if this answer is not about the call.
-    pub(super) fn answer_call(
-        &mut self,
-        asked: &PermissionRequest,
-        cwd: &Path,
-        round: &RoundId,
-        question: &Question,
-    ) -> Option<(Question, String)> {
-        let input = asked.input.as_object()?;
-        let call = Call { tool: asked.tool_name.raw(), input, cwd };
-        match permit::permit(self.mailbox, &self.config.answers.policy(), round, question, &call) {
-            Ok(Permit::Allowed) => self.allow_call(asked),
-            Ok(Permit::Refused(words)) => self.decline_call(asked, &words),
-            Ok(Permit::Ask(shown)) => match self.question_about(asked, input, cwd, shown) {
-                Ok(question) => return Some((question, "the question does not show the call that waits".into())),
-                Err(e) => self.deny_call(asked, &e.to_string()),
-            },
-            Err(e) => self.deny_call(asked, &e.to_string()),
-        }
-        None
+/// Does what the person says while the agent waits. Returns the next question, and why, if this answer is not about the call.
+pub(super) fn answer(
+    live: &mut Live<'_, '_>,
+    asked: &PermissionRequest,
+    cwd: &Path,
+    round: &RoundId,
+    question: &Question,
+) -> Option<(Question, String)> {
+    let input = asked.input.as_object()?;
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    match permit::permit(live.mailbox, &live.config.answers.policy(), round, question, &call) {
+        Ok(Permit::Allowed) => allow(live, asked),
+        Ok(Permit::Refused(words)) => decline(live, asked, &words),
+        Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
+            Ok(question) => return Some((question, "the question does not show the call that waits".into())),
+            Err(e) => deny_failed(live, asked, &e.to_string()),
+        },
+        Err(e) => deny_failed(live, asked, &e.to_string()),
     }
+    None
+}
 
-    /// The question ended without an answer.
-    pub(super) fn nobody_allows(&mut self, asked: &PermissionRequest, end: &str) {
-        self.decline_call(asked, &format!("Nobody allows this call: its question was {end}. Go on without it."));
-    }
+/// The question ended without an answer.
+pub(super) fn nobody_allows(live: &mut Live<'_, '_>, asked: &PermissionRequest, end: &str) {
+    decline(live, asked, &format!("Nobody allows this call: its question was {end}. Go on without it."));
+}
 
-    /// The run cannot ask any more, or not now.
-    pub(super) fn nobody_could_be_asked(&mut self, asked: &PermissionRequest, why: &str) {
-        self.decline_call(asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
-    }
+/// The run cannot ask any more, or not now.
+pub(super) fn nobody_could_be_asked(live: &mut Live<'_, '_>, asked: &PermissionRequest, why: &str) {
+    decline(live, asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
+}
 
-    /// The question could not be posted.
-    pub(super) fn could_not_ask(&mut self, request: &Request, e: &Error) {
-        match request {
-            Request::Server(asked, _) => self.cancel_for_server(asked, &format!("its question could not be posted: {e}")),
-            Request::Call(asked, _) if matches!(e, Error::Conflict { .. }) => {
-                let pending = read_question::pending(self.mailbox, &self.run.workflow_id);
-                let title = pending.map(|document| text::excerpt(&document.typed.title(), 80)).unwrap_or_default();
-                let words = format!(
-                    "Your user has not answered an earlier question yet: {title}. A person has to allow this call too: make it again once that answer is there."
-                );
-                self.decline_call(asked, &words);
-            }
-            Request::Call(asked, _) => self.deny_call(asked, &e.to_string()),
-        }
+/// The question could not be posted.
+pub(super) fn could_not_ask(live: &mut Live<'_, '_>, asked: &PermissionRequest, e: &Error) {
+    if !matches!(e, Error::Conflict { .. }) {
+        return deny_failed(live, asked, &e.to_string());
     }
+    let pending = read_question::pending(live.mailbox, &live.run.workflow_id);
+    let title = pending.map(|document| text::excerpt(&document.typed.title(), 80)).unwrap_or_default();
+    let words = format!(
+        "Your user has not answered an earlier question yet: {title}. A person has to allow this call too: make it again once that answer is there."
+    );
+    decline(live, asked, &words);
+}
 
-    fn allow_call(&mut self, asked: &PermissionRequest) {
-        self.log_decision(asked, "allow", "a person has allowed exactly this call", None);
-        self.agent.say(&claude::permission_allow(asked.request_id.raw()));
-    }
+fn allow(live: &mut Live<'_, '_>, asked: &PermissionRequest) {
+    log_decision(live, asked, "allow", "a person has allowed exactly this call", None);
+    live.agent.say(&claude::permission_allow(asked.request_id.raw()));
+}
 
-    /// Refuses the call in a person's words, or because of a question: nothing that a rule of the configuration would change.
-    fn decline_call(&mut self, asked: &PermissionRequest, words: &str) {
-        self.log_decision(asked, "decline", words, None);
-        self.agent.say(&claude::permission_deny(asked.request_id.raw(), words));
-    }
+/// Refuses the call in a person's words, or because of a question: nothing that a rule of the configuration would change.
+fn decline(live: &mut Live<'_, '_>, asked: &PermissionRequest, words: &str) {
+    log_decision(live, asked, "decline", words, None);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), words));
+}
 
-    /// Refuses a call about which nobody could be asked, because something failed.
-    fn deny_call(&mut self, asked: &PermissionRequest, why: &str) {
-        self.deny(asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
-    }
+/// Refuses a call about which nobody could be asked, because something failed.
+fn deny_failed(live: &mut Live<'_, '_>, asked: &PermissionRequest, why: &str) {
+    deny(live, asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
+}
 
-    /// Refuses a call about which nobody is asked, and says what the agent can do instead.
-    fn refuse(&mut self, asked: &PermissionRequest) {
-        let why = if asked.requires_user_interaction {
-            format!(
-                "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
-                self.run.workflow_id
-            )
-        } else if asked.in_subagent && self.config.approvals.ask_stopped && !calls_askbox(asked) {
-            IN_SUBAGENT.to_owned()
-        } else {
-            [NOT_PERMITTED, if calls_askbox(asked) { WHAT_A_RULE_COVERS } else { "" }].concat()
-        };
-        self.deny(asked, &why);
-    }
+/// Refuses a call about which nobody is asked, and says what the agent can do instead.
+fn refuse(live: &mut Live<'_, '_>, asked: &PermissionRequest) {
+    let why = if asked.requires_user_interaction {
+        format!(
+            "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
+            live.run.workflow_id
+        )
+    } else if asked.in_subagent && live.config.approvals.ask_stopped && !calls_askbox(asked) {
+        IN_SUBAGENT.to_owned()
+    } else {
+        [NOT_PERMITTED, if calls_askbox(asked) { WHAT_A_RULE_COVERS } else { "" }].concat()
+    };
+    deny(live, asked, &why);
+}
 
-    fn deny(&mut self, asked: &PermissionRequest, why: &str) {
-        let rule = claude::rule_for(asked.tool_name.raw(), &asked.input).filter(|_| !asked.requires_user_interaction);
-        self.log_decision(asked, "deny", why, rule);
-        self.agent.say(&claude::permission_deny(asked.request_id.raw(), why));
-    }
+fn deny(live: &mut Live<'_, '_>, asked: &PermissionRequest, why: &str) {
+    let rule = claude::rule_for(asked.tool_name.raw(), &asked.input).filter(|_| !asked.requires_user_interaction);
+    log_decision(live, asked, "deny", why, rule);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), why));
+}
 
-    fn log_decision(&mut self, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {
-        let rule = rule.map(Untrusted::from);
-        self.log.event(EventKind::Permission { tool: asked.tool_name.clone(), decision: decision.into(), why: why.into(), rule });
-    }
+fn log_decision(live: &mut Live<'_, '_>, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {
+    let rule = rule.map(Untrusted::from);
+    live.log.event(EventKind::Permission { tool: asked.tool_name.clone(), decision: decision.into(), why: why.into(), rule });
 }
 
 /// What becomes of a call.
