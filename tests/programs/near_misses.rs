@@ -226,7 +226,7 @@ fn the_inbox_asks_what_is_meant_before_own_words_that_are_close_to_an_option_are
         terminal.press(&[&format!("clear; ask-answer {id}; echo left=$?"), "Enter"]);
         terminal.see("esc later");
         terminal.press(&["merg", "Enter"]);
-        let screen = terminal.see("What do you mean?");
+        let screen = terminal.see("Is this one of the options?");
         assert!(screen.contains("merge  Merge into one") && screen.contains("my own words: merg"), "{screen}");
         terminal.press(&["Enter"]);
         terminal.see("choose first: a number, or the arrow keys");

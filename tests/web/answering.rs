@@ -66,9 +66,9 @@ fn a_form_that_leaves_something_open_comes_back_with_what_was_filled_in() {
     // A near miss is asked back, and decided by what the person says of it.
     let near = browser.fill(&path, &[("w0", "mrege"), ("act", "send")]);
     assert!(near.status == 422 && near.text().contains("Is this one of the options?"), "{}", near.text());
-    assert_eq!(near.hidden("mw0").as_deref(), Some("mrege"));
+    let told = near.hidden("told").expect("the words");
     assert_eq!(world.names("pending"), ["w.json"]);
-    let meant = browser.fill_as_shown(&near, &path, &[("w0", "mrege"), ("mw0", "mrege"), ("m0", "own"), ("act", "send")]);
+    let meant = browser.fill_as_shown(&near, &path, &[("w0", "mrege"), ("told", &told), ("m0", "own"), ("act", "send")]);
     assert_eq!(meant.status, 303);
     assert_eq!(world.document("answered/w.json")["answer"]["value"], "mrege");
 }
@@ -103,10 +103,24 @@ fn a_text_that_the_pressed_button_does_not_send_is_asked_about_and_kept() {
             "sent",
             "number",
             &[("w0", "3"), ("back", "Which <unit>?"), ("why", "because\r\nso"), ("act", "send")][..],
-            &["Send the answer leaves out", "your question to the agent: Which <unit>?", "why you decline: because so"][..],
+            &[
+                "\"Send the answer\" again sends your answer without it",
+                "your question to the agent: Which <unit>?",
+                "why you decline: because so",
+            ][..],
         ),
-        ("declined", "choice", &[&declined[..], &[("why", "not me")]].concat(), &["Decline to answer leaves out", "the note: my note"]),
-        ("back", "choice", &[("a0", "0"), ("note", "my note"), ("back", "Which?"), ("act", "back")], &["Ask back leaves out", "my note"]),
+        (
+            "declined",
+            "choice",
+            &[&declined[..], &[("why", "not me")]].concat(),
+            &["\"Decline to answer\" again declines without it", "the note: my note"],
+        ),
+        (
+            "back",
+            "choice",
+            &[("a0", "0"), ("note", "my note"), ("back", "Which?"), ("act", "back")],
+            &["\"Ask back\" again asks the agent back without it", "my note"],
+        ),
     ] {
         let options = if kind == "choice" { &["-o", "a=A", "-o", "b=B"][..] } else { &["-t", kind] };
         world.ok("ask-post", &[&["-w", workflow, "Which?"], options].concat());
@@ -120,8 +134,8 @@ fn a_text_that_the_pressed_button_does_not_send_is_asked_about_and_kept() {
         assert!(asked.body.contains(fields.iter().find(|(name, _)| *name == "note").map_or("because\nso", |(_, note)| note)), "{text}");
         assert!(world.names("answered").iter().all(|name| !name.contains(workflow)), "{workflow} is not decided yet");
         // The same button again, as a browser without scripts sends it.
-        let left = asked.hidden("left").expect("what is left out");
-        let again = browser.fill_as_shown(&asked, &path, &[fields, &[("left", &left)]].concat());
+        let told = asked.hidden("told").expect("what is left out");
+        let again = browser.fill_as_shown(&asked, &path, &[fields, &[("told", &told)]].concat());
         assert_eq!(again.status, 303, "{workflow}: {}", again.text());
     }
     assert_eq!(world.document("answered/declined.json")["answer"]["note"], "not me");
@@ -136,10 +150,13 @@ fn what_the_person_said_of_near_words_stays_said_while_more_is_asked() {
     let (world, _page, browser) = world_with_page();
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
     let path = place(&world, "w");
-    let said = [("a0", "words"), ("w0", "mrege"), ("mw0", "mrege"), ("m0", "own"), ("why", "a reason"), ("act", "send")];
-    let asked = browser.fill(&path, &said);
-    assert!(asked.status == 422 && asked.text().contains("leaves out"), "{}", asked.text());
-    assert_eq!(asked.hidden("mw0").as_deref(), Some("mrege"));
+    let words = [("a0", "words"), ("w0", "mrege"), ("why", "a reason"), ("act", "send")];
+    let near = browser.fill(&path, &words);
+    let told = near.hidden("told").expect("the words");
+    let said = [&words[..], &[("m0", "own"), ("told", &told)]].concat();
+    let asked = browser.fill_as_shown(&near, &path, &said);
+    assert!(asked.status == 422 && asked.text().contains("again sends your answer without it"), "{}", asked.text());
+    assert!(asked.hidden("told").is_some_and(|both| both.len() > told.len() && both.contains(&told)));
     assert!(asked.body.contains(r#"name="m0" value="own" checked"#), "{}", asked.body);
 }
 

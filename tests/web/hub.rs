@@ -128,7 +128,7 @@ fn an_offer_counts_for_what_was_shown_and_once() {
     // A text that the button does not send is asked about here as well.
     let asked = browser.fill(&path, &[("a0", "1"), ("why", "a reason"), ("act", "send")]);
     assert!(asked.status == 422 && asked.text().contains("why you decline: a reason"), "{}", asked.text());
-    assert!(asked.hidden("left").is_some() && build.world.names("answered").is_empty());
+    assert!(asked.hidden("told").is_some() && build.world.names("answered").is_empty());
     // The same form twice, as a browser sends it that heard no reply.
     let shown = browser.see(&path);
     for _ in 0..2 {

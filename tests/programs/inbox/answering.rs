@@ -63,7 +63,7 @@ fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_lett
     assert_eq!(answer(&world, "words")["value"], "show me first");
     leave();
     types("near", "latr");
-    terminal.see("What do you mean?");
+    terminal.see("Is this one of the options?");
     assert!(world.path("m/pending/near.json").exists());
     // Enter alone turns no words into an option.
     terminal.press(&["Enter"]);
@@ -72,6 +72,31 @@ fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_lett
     terminal.press(&["1", "Enter"]);
     terminal.see("near: answered: later");
     assert_eq!(answer(&world, "near")["value"], "later");
+}
+
+#[test]
+fn a_meaning_that_was_chosen_holds_while_a_left_out_text_is_told() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Ship? -w w -o nowait='Ship at once, on Monday' -o later='Do not ship'");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["d"]);
+    terminal.see("Decline. Why?");
+    terminal.press(&["Not mine", "Escape"]);
+    terminal.see_no_more("Decline. Why?");
+    terminal.press(&["latr", "Enter"]);
+    terminal.see("Is this one of the options?");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("why you decline (\"Not mine\") would not be sent; enter again sends your answer without it");
+    // Another line is another key: the text is told once more, and what the words mean is still asked.
+    terminal.press(&["2"]);
+    terminal.see_no_more("would not be sent");
+    terminal.enter_again();
+    terminal.see("would not be sent");
+    assert!(world.path("m/pending/w.json").exists());
+    terminal.enter_again();
+    terminal.see("w: answered in your own words: latr");
 }
 
 #[test]
@@ -327,7 +352,8 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     terminal.press(&["quite another one"]);
     terminal.see("│ quite another one");
     terminal.press(&["Up", "Enter"]);
-    terminal.see("your own words would not be sent; enter again sends `two`");
+    let screen = terminal.see("enter again sends `two`");
+    assert!(screen.contains("your own words (\"quite another one\") would not be sent"), "{screen}");
     assert!(world.in_mailbox("pending/which.json").exists());
     // Another key, and it is asked again.
     terminal.press(&["Up", "Enter"]);

@@ -291,7 +291,7 @@ fn words_beside_an_option_become_the_note_and_a_word_that_begins_with_the_notes_
     let terminal = Terminal::new(&world);
     open_question(&terminal, "one");
     terminal.press(&["xyz quite own", "Up", "Enter"]);
-    terminal.see("your own words would not be sent; enter again sends `later`, n makes them a note");
+    terminal.see("your own words (\"xyz quite own\") would not be sent; enter again sends `later`");
     terminal.press(&["n"]);
     let screen = terminal.see("A note beside your answer");
     assert!(screen.contains("xyz quite own"), "{screen}");
@@ -329,6 +329,9 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.press(&["Enter", "Enter", "Enter", "Enter", "Enter", "Enter"]);
     terminal.see("enter is held down");
     assert_eq!((answer(&world, "first")["value"].as_str(), world.state("second").as_str()), (Some("mine"), "pending"));
+    // A sentence that stood there while the key was held down was told to nobody.
+    terminal.enter_again();
+    terminal.see("this is your draft from before; enter again goes on with it");
     terminal.enter_again();
     terminal.see("second: answered in your own words: something else");
 }

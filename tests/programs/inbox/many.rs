@@ -56,6 +56,38 @@ fn words_filter_the_list_and_marked_questions_are_declined_together() {
 }
 
 #[test]
+fn a_question_that_changes_before_several_are_declined_is_told_anew() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post One? -w one; ask-post Two? -w two");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    let decline = || {
+        terminal.press(&["d"]);
+        terminal.see("Why?");
+        terminal.press(&["Enter"]);
+        terminal.see("y decline them");
+    };
+    terminal.press(&["Space", "Space"]);
+    decline();
+    // Another key than y forgets it.
+    terminal.press(&["x"]);
+    terminal.see("nothing was declined");
+    terminal.press(&["y"]);
+    decline();
+    world.sh("ask-post 'Delete it all?' -w two --supersede");
+    // The panel still names the question that the person saw.
+    let named = || terminal.screen().matches("│two  Delete it all?").count();
+    until("the list shows the new question", || terminal.screen().contains("Delete it all?").then_some(()));
+    assert_eq!(named(), 0);
+    terminal.press(&["y"]);
+    until("the panel names the new question", || (named() == 1).then_some(()));
+    assert_eq!((world.state("one").as_str(), world.state("two").as_str()), ("pending", "pending"));
+    terminal.press(&["y"]);
+    terminal.see("2 questions declined");
+}
+
+#[test]
 fn a_filter_asks_for_words_project_asker_and_priority_and_what_is_typed_is_filtered_at_once() {
     needs!("tmux");
     let world = World::new();

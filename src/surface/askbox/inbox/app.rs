@@ -1,11 +1,6 @@
 //! The state of the screen, and how it follows the mailbox.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use uuid::Uuid;
+use std::time::Instant;
 
 use crate::address::Address;
 use crate::error::Result;
@@ -13,25 +8,23 @@ use crate::id::WorkflowId;
 use crate::mailbox::listing::list;
 use crate::mailbox::who::presence;
 use crate::run::view::status::Standing;
-use crate::surface::askbox::inbox::held::Enter;
+use crate::surface::askbox::inbox::gate::Gate;
+use crate::surface::askbox::inbox::heard::{Heard, Wanted};
+use crate::surface::askbox::inbox::keeping::{Keeping, Open};
 use crate::surface::askbox::inbox::line::Asking;
-use crate::surface::askbox::inbox::list::rows::Row;
 use crate::surface::askbox::inbox::list::waiting::Waiting;
 use crate::surface::askbox::inbox::question::draft::Draft;
-use crate::surface::askbox::inbox::question::kept::{Kept, Unkept};
+use crate::surface::askbox::inbox::question::kept::Kept;
 use crate::surface::askbox::inbox::question::opened::Opened;
-use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::askbox::inbox::sender::{self, Sender};
+use crate::surface::askbox::inbox::sent::from_here::{FromHere, News};
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::askbox::inbox::sent::outcomes::{Outcomes, State};
 use crate::surface::askbox::inbox::waking::Changes;
 use crate::surface::person::decision::Decision;
 use crate::surface::program;
 use crate::time;
-
-/// The shortest time between two readings of the answered rounds.
-const READ_ROUNDS_EVERY: Duration = Duration::from_millis(300);
 
 /// What is on the screen.
 #[derive(Debug)]
@@ -63,11 +56,13 @@ pub struct Preview {
     pub shown: std::result::Result<Shown, String>,
 }
 
-/// Questions that are declined once the person confirms it: those that were shown, and no others.
+/// When the inbox ends.
 #[derive(Debug)]
-pub struct Confirm {
-    pub rows: Vec<Rc<Row>>,
-    pub why: String,
+pub enum Until {
+    /// The person leaves it.
+    Left,
+    /// The person has made one decision, which is not sent.
+    Decided(Option<Decision>),
 }
 
 /// What the loop around the state has to do.
@@ -91,39 +86,20 @@ pub struct App<'a> {
     pub place: Place,
     /// A text that is asked for.
     pub asked: Option<Asking>,
-    /// The reason for which the marked questions were to be declined, as it was typed last.
-    pub(super) why_marked: String,
-    /// Questions that are declined once the person confirms it.
-    pub confirms: Option<Confirm>,
+    pub gate: Gate,
     pub shows_help: bool,
     /// The last thing to tell.
     pub said: String,
-    /// Whether the first decision ends the inbox without being sent.
-    pub asks_only: bool,
-    pub decided: Option<Decision>,
-    /// The texts of which the last key said that the decision leaves them out.
-    pub(super) told_left_out: Vec<Uuid>,
-    pub(super) enter: Enter,
+    pub until: Until,
     /// Whether a watcher runs, once that is known.
     pub has_watcher: Option<bool>,
     /// Whether the key that takes an answer back would do so.
     pub can_undo: bool,
     /// Whether something was read since the last picture.
     pub picture_is_old: bool,
-    pub(super) drafts: HashMap<RoundAt, Draft>,
-    /// What was sent from this screen, the newest last.
-    pub(super) sent: Vec<Given>,
-    /// What is known of other machines, as it is on the screen.
-    pub elsewhere: Arc<Elsewhere>,
-    /// The question that is to be open first, until its machine is heard.
-    wanted: Option<Address>,
-    /// Drafts of questions that vanished, and that were not kept.
-    pub(super) lost: Vec<Kept>,
-    /// The drafts that lie on the disk, as far as they come from here.
-    pub(super) on_disk: HashMap<RoundAt, Kept>,
-    pub(super) unkept: Option<Unkept>,
-    /// Since when the answered rounds on the screen may be old.
-    rounds_old_since: Option<Instant>,
+    pub(super) keeping: Keeping,
+    pub sent: FromHere,
+    pub heard: Heard,
 }
 
 impl<'a> App<'a> {
@@ -138,25 +114,16 @@ impl<'a> App<'a> {
             preview: None,
             place: Place::List,
             asked: None,
-            why_marked: String::new(),
-            confirms: None,
+            gate: Gate::default(),
             shows_help: false,
             said: String::new(),
-            asks_only: false,
-            decided: None,
-            told_left_out: Vec::new(),
-            enter: Enter::default(),
+            until: Until::Left,
             has_watcher: None,
             can_undo: false,
             picture_is_old: false,
-            drafts: HashMap::new(),
-            sent: Vec::new(),
-            elsewhere: sender.others.latest(),
-            wanted: None,
-            lost: Vec::new(),
-            on_disk: HashMap::new(),
-            unkept: None,
-            rounds_old_since: None,
+            keeping: Keeping::default(),
+            sent: FromHere::default(),
+            heard: Heard::new(sender.others),
         };
         app.waiting.list(sender)?;
         if let Some(address) = open {
@@ -164,7 +131,7 @@ impl<'a> App<'a> {
             if address.host.is_none() {
                 app.open(address);
             } else {
-                app.wanted = Some(address.clone());
+                app.heard.want(address);
                 app.open_wanted();
             }
         }
@@ -190,8 +157,10 @@ impl<'a> App<'a> {
         {
             self.gone(why);
         }
-        if (rounds || anything) && matches!(self.place, Place::Outcomes(_)) {
-            self.rounds_old_since.get_or_insert_with(Instant::now);
+        if let Place::Outcomes(outcomes) = &mut self.place
+            && (rounds || anything)
+        {
+            outcomes.grow_old();
         }
         // A run may have claimed the answer that could be taken back.
         self.picture_is_old |= self.can_undo && (rounds || anything);
@@ -202,11 +171,11 @@ impl<'a> App<'a> {
     /// Reads what has changed, until it is late. Returns whether the picture has changed.
     pub fn read(&mut self, until: Instant) -> bool {
         let mut changed = self.waiting.read(self.sender, until);
-        if let (Place::Outcomes(outcomes), Some(_)) =
-            (&mut self.place, self.rounds_old_since.filter(|since| since.elapsed() >= READ_ROUNDS_EVERY))
+        if let Place::Outcomes(outcomes) = &mut self.place
+            && outcomes.reads_at().is_some_and(|at| at <= Instant::now())
         {
-            *outcomes = Outcomes::read(self.sender.mailbox, &self.sent, Some(outcomes));
-            (self.rounds_old_since, changed) = (None, true);
+            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+            changed = true;
         }
         changed
     }
@@ -216,14 +185,14 @@ impl<'a> App<'a> {
         if self.waiting.is_behind() {
             return Some(Instant::now());
         }
-        self.rounds_old_since.filter(|_| matches!(self.place, Place::Outcomes(_))).map(|since| since + READ_ROUNDS_EVERY)
+        if let Place::Outcomes(outcomes) = &self.place { outcomes.reads_at() } else { None }
     }
 
     /// Reads the question that is shown beside the list, if another one is chosen now, and looks whether an answer can be taken back.
     pub fn settle(&mut self) {
         self.waiting.settle();
         self.can_undo = match &self.place {
-            Place::List => self.sent.iter().rev().find(|given| given.may_count()).is_some_and(|given| self.sender.is_unclaimed(&given.at)),
+            Place::List => self.sent.last().is_some_and(|at| self.sender.is_unclaimed(at)),
             Place::Outcomes(outcomes) => outcomes.chosen().is_some_and(|chosen| matches!(chosen.state, State::Here(Standing::Answered))),
             _ => false,
         };
@@ -248,6 +217,7 @@ impl<'a> App<'a> {
     /// The open question is over. What was typed stays on the screen.
     pub(super) fn gone(&mut self, why: String) {
         self.keep_drafts();
+        self.gate.forget();
         let Place::Question(opened) = &mut self.place else { return };
         if let Some(asking) = self.asked.take() {
             opened.draft.typed.set(asking.purpose, asking.text());
@@ -265,47 +235,98 @@ impl<'a> App<'a> {
             }
         };
         let at = shown.at();
-        if self.is_on_its_way(&at) {
+        if self.sent.is_on_its_way(&at) {
             // A second answer would only lose to it.
-            self.said = self.offered_for(&at).and_then(Given::news).unwrap_or_default();
+            self.said = self.sent.offered_for(&at).and_then(Given::news).unwrap_or_default();
             return;
         }
         self.said.clear();
-        let draft = self.drafts.remove(&at).or_else(|| self.unconfirmed(&at)).or_else(|| {
-            let (draft, kept) = Kept::find(&at, shown.question())?;
-            self.said = format!("your draft is here again; it was kept {} ago", time::human(time::since(kept.kept_at)));
-            self.on_disk.insert(at.clone(), kept);
-            Some(draft)
-        });
+        self.gate.forget();
+        let draft = self.draft_of(&at, &shown);
         self.place = Place::Question(Box::new(Opened::new(shown, draft)));
     }
 
-    /// The draft of an answer that may have arrived or not. The person is told.
-    fn unconfirmed(&mut self, at: &RoundAt) -> Option<Draft> {
-        let given = self.sent.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some())?;
-        if given.is_open() {
-            self.said = given.news()?;
+    /// The draft of a question that is opened. The person is told where it comes from.
+    fn draft_of(&mut self, at: &RoundAt, shown: &Shown) -> Option<Draft> {
+        if let Some(draft) = self.keeping.take(at) {
+            return Some(draft);
         }
-        given.draft.take()
+        if let Some((draft, news)) = self.sent.take_unconfirmed(at) {
+            self.said = news.unwrap_or_default();
+            return Some(draft);
+        }
+        let (draft, kept_at) = self.keeping.find(at, shown.question())?;
+        self.said = format!("your draft is here again; it was kept {} ago", time::human(time::since(kept_at)));
+        Some(draft)
     }
 
     /// Opens the question that was asked for, once its machine has told of it.
-    pub(super) fn open_wanted(&mut self) {
-        let Some(Address { host: Some(host), workflow }) = &self.wanted else { return };
-        let (is_known, is_asked) = (self.elsewhere.question(host, workflow).is_some(), self.elsewhere.is_asked(host));
-        match self.wanted.clone() {
-            Some(address) if is_known || !is_asked => {
-                self.wanted = None;
-                self.open(&address);
-            }
-            Some(address) => self.said = format!("{address}: its machine is being asked"),
+    fn open_wanted(&mut self) {
+        match self.heard.wanted() {
+            Some(Wanted::Opens(address)) => self.open(&address),
+            Some(Wanted::Waits(address)) => self.said = format!("{address}: its machine is being asked"),
             None => {}
         }
     }
 
-    /// The person does something else: no question opens by itself any more.
-    pub(super) fn want_nothing(&mut self) {
-        self.wanted = None;
+    /// Follows what other machines report. Returns whether there is something else to see.
+    pub fn follow_others(&mut self) -> bool {
+        let Some(changes) = self.heard.follow(self.sender.others) else { return false };
+        if self.preview.as_ref().is_some_and(|preview| changes.contains(&preview.address)) {
+            self.preview = None;
+        }
+        if let Place::Question(opened) = &self.place
+            && changes.contains(&opened.shown.address())
+            && let Err(why) = self.sender.still_waits(&opened.shown)
+        {
+            self.gone(why);
+        }
+        changes.into_iter().for_each(|address| self.waiting.changed(address));
+        self.hear_of_offers();
+        self.open_wanted();
+        true
+    }
+
+    fn hear_of_offers(&mut self) {
+        let is_looked_at = matches!(self.place, Place::Outcomes(_));
+        let News { said, accepted, again } = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
+        accepted.iter().for_each(|at| self.keeping.accepted(at));
+        again.into_iter().for_each(|(at, draft)| self.keeping.put_if_none(at, draft));
+        if !said.is_empty() {
+            self.said = said.join(" · ");
+        }
+        if let Place::Outcomes(outcomes) = &mut self.place {
+            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+        }
+    }
+
+    /// Shows what became of answered questions.
+    pub(super) fn show_outcomes(&mut self) {
+        self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), None));
+        self.sent.see();
+    }
+
+    /// A key or a paste may have changed the open question's draft.
+    pub fn typed(&mut self) {
+        self.keeping.typed(self.open_draft());
+    }
+
+    /// Writes the drafts that have changed.
+    pub fn keep_drafts(&mut self) {
+        if let Err(why) = self.keeping.keep(self.open_draft()) {
+            self.said = why;
+        }
+    }
+
+    /// When [`Self::keep_drafts`] has something to do.
+    pub fn keeps_at(&self) -> Option<Instant> {
+        self.keeping.keeps_at()
+    }
+
+    /// The open question's draft as it is to be kept, with the text that is asked for.
+    fn open_draft(&self) -> Open {
+        let Place::Question(opened) = &self.place else { return None };
+        Some((opened.shown.at(), Kept::of(&opened.shown.at(), &opened.draft, self.asked.as_ref())))
     }
 
     pub(super) fn close(&mut self) {
@@ -314,11 +335,10 @@ impl<'a> App<'a> {
     }
 
     fn leave(&mut self) {
+        self.gate.forget();
         match std::mem::replace(&mut self.place, Place::List) {
-            Place::Question(opened) => {
-                self.drafts.insert(opened.shown.at(), opened.draft);
-            }
-            Place::Gone(gone) => self.lost.extend(gone.kept),
+            Place::Question(opened) => self.keeping.put(opened.shown.at(), opened.draft),
+            Place::Gone(gone) => self.keeping.lose(gone.kept),
             _ => {}
         }
     }
@@ -329,17 +349,8 @@ impl<'a> App<'a> {
             opened.draft.typed.set(asking.purpose, asking.text());
         }
         self.leave();
-        let (mut unsent, mut emptied) = (std::mem::take(&mut self.lost), Vec::new());
-        for (at, draft) in self.drafts.drain() {
-            match Kept::of(&at, &draft, None) {
-                Some(kept) => unsent.push(kept),
-                None if self.on_disk.contains_key(&at) => emptied.push(at),
-                None => {}
-            }
-        }
-        emptied.iter().for_each(|at| self.forget(at));
-        let undecided = self.sent.iter().filter(|given| given.offer.is_some());
-        unsent.extend(undecided.filter_map(|given| Kept::of(&given.at, given.draft.as_ref()?, None)));
+        let mut unsent = self.keeping.unsent();
+        unsent.extend(self.sent.undecided());
         unsent.sort_by_key(|kept| kept.at().address());
         unsent
     }

@@ -1,19 +1,25 @@
 //! What a person decides: the texts that are asked for, sending, declining several, taking back.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use uuid::Uuid;
 
 use crate::address::Address;
 use crate::error::Error;
-use crate::surface::askbox::inbox::app::{App, Confirm, Place, Wish};
-use crate::surface::askbox::inbox::leaving_out::Act;
+use crate::mailbox::AnswerValue;
+use crate::surface::askbox::inbox::app::{App, Place, Until, Wish};
+use crate::surface::askbox::inbox::gate::Passed;
 use crate::surface::askbox::inbox::line::{self, Asking, Purpose};
+use crate::surface::askbox::inbox::list::rows::Row;
+use crate::surface::askbox::inbox::question::draft::PartDraft;
 use crate::surface::askbox::inbox::sender;
 use crate::surface::askbox::inbox::sender::shown::RoundAt;
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::person::decision::Decision;
-use crate::text;
+use crate::surface::person::left_out::{self, Act, Texts};
+use crate::surface::person::press_again::{self, AtStake, Named};
 
 /// How many questions of other machines are declined together.
 const DECLINED_ELSEWHERE: usize = 8;
@@ -23,7 +29,7 @@ impl App<'_> {
     pub(super) fn ask(&mut self, purpose: Purpose, letter: Option<char>) {
         let before = match (purpose, &self.place) {
             (Purpose::Filter, _) => self.waiting.filter().to_owned(),
-            (Purpose::DeclineMarked(_), _) => self.why_marked.clone(),
+            (Purpose::DeclineMarked(_), _) => self.waiting.why_declined.clone(),
             (Purpose::Note, Place::Question(opened)) if opened.draft.typed.of(purpose).is_empty() => opened.draft.note.clone(),
             (_, Place::Question(opened)) => opened.draft.typed.of(purpose).to_owned(),
             _ => String::new(),
@@ -31,40 +37,18 @@ impl App<'_> {
         self.asked = Some(Asking::new(purpose, &before, letter));
     }
 
-    pub(super) fn key_of_text(&mut self, key: KeyEvent) -> Wish {
+    /// What a key does in the window. `told`: what the person was told of by the last key.
+    pub(super) fn key_of_text(&mut self, key: KeyEvent, told: Option<AtStake>) -> Wish {
         let Some(asking) = &mut self.asked else { return Wish::Nothing };
         let (purpose, newline) = (asking.purpose, key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT));
-        let was_asked = std::mem::take(&mut asking.is_sure);
-        match key.code {
-            KeyCode::Esc => self.leave_text(),
-            KeyCode::Enter if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
-            KeyCode::Enter => {
-                let text = asking.text();
-                if purpose == Purpose::AskBack && text.trim().is_empty() {
-                    "write your question, or leave with esc".clone_into(&mut self.said);
-                    return Wish::Nothing;
-                }
-                if let Some(word) = asking.begun().filter(|_| !was_asked) {
-                    asking.is_sure = true;
-                    self.said = self.ask_for_sure(purpose, &word);
-                    return Wish::Nothing;
-                }
-                let act = match purpose {
-                    Purpose::Decline => Some(Act::Decline),
-                    Purpose::AskBack => Some(Act::AskBack),
-                    Purpose::Filter | Purpose::Note | Purpose::DeclineMarked(_) => None,
-                };
-                if act.is_some_and(|act| self.tells_that_enter_is_held() || self.tells_what_is_left_out(act)) {
-                    return Wish::Nothing;
-                }
-                self.asked = None;
-                self.said.clear();
-                return self.take(purpose, text);
-            }
-            KeyCode::Tab if was_asked => return self.take_as_words(),
+        match (key.code, told) {
+            (KeyCode::Esc, _) => self.leave_text(),
+            (KeyCode::Enter, _) if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
+            (KeyCode::Enter, _) => return self.enter_text(),
+            (KeyCode::Tab, Some(AtStake::Begun { word, .. })) => self.take_as_words(&word),
             // While words are typed, the list can be walked.
-            KeyCode::Up if purpose == Purpose::Filter => self.waiting.step(-1),
-            KeyCode::Down if purpose == Purpose::Filter => self.waiting.step(1),
+            (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
+            (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
             _ => {
                 line::input(&mut asking.area, key);
                 if purpose == Purpose::Filter {
@@ -76,69 +60,142 @@ impl App<'_> {
         Wish::Nothing
     }
 
+    /// Takes the text of the window, which sends a decision if the window is for one.
+    fn enter_text(&mut self) -> Wish {
+        let Some(asking) = &self.asked else { return Wish::Nothing };
+        let (purpose, text) = (asking.purpose, asking.text());
+        if purpose == Purpose::AskBack && text.trim().is_empty() {
+            "write your question, or leave with esc".clone_into(&mut self.said);
+            return Wish::Nothing;
+        }
+        let begun = self.begun();
+        let Some(act) = purpose.act() else {
+            if self.may_go_on(begun.as_slice()).is_some() {
+                self.close_text(&text);
+                self.take(purpose, text);
+            }
+            return Wish::Nothing;
+        };
+        let at_stake: Vec<_> = begun.into_iter().chain(self.left_out(act)).collect();
+        let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
+        self.close_text(&text);
+        let decision = match act {
+            Act::AskBack => Decision::AskBack(text),
+            _ if text.trim().is_empty() => Decision::Decline(self.note()),
+            _ => Decision::Decline(text),
+        };
+        self.decide(decision, passed)
+    }
+
+    /// Closes the window, whose text is taken. The text is the draft again if the decision is taken back.
+    fn close_text(&mut self, text: &str) {
+        let asking = self.asked.take();
+        self.said.clear();
+        if let (Place::Question(opened), Some(asking)) = (&mut self.place, asking) {
+            opened.draft.typed.set(asking.purpose, text.to_owned());
+        }
+    }
+
     /// Closes the window. What was typed is there again when it is opened again.
     fn leave_text(&mut self) {
         let Some(asking) = self.asked.take() else { return };
         match (asking.purpose, &mut self.place) {
             (Purpose::Filter, _) => self.waiting.clear_filter(),
-            (Purpose::DeclineMarked(_), _) => self.why_marked = asking.text(),
+            (Purpose::DeclineMarked(_), _) => self.waiting.why_declined = asking.text(),
             (purpose, Place::Question(opened)) => opened.draft.typed.set(purpose, asking.text()),
             _ => {}
         }
         self.said.clear();
     }
 
-    /// Asks whether the letter that opened the window was meant as one.
-    fn ask_for_sure(&self, purpose: Purpose, word: &str) -> String {
+    /// The word that was perhaps begun with the letter that opened the window.
+    fn begun(&self) -> Option<AtStake> {
+        let asking = self.asked.as_ref()?;
         let takes_words = matches!(&self.place, Place::Question(opened) if opened.takes_words());
-        let enter = match purpose {
-            Purpose::Decline => "declines",
-            Purpose::Note => "keeps the note",
-            _ => "asks the agent back",
-        };
-        let word = text::excerpt(word, 60);
-        if takes_words {
-            format!("did you mean \"{word}\" as your answer? tab takes it as your own words; enter again {enter}")
-        } else {
-            format!("did you mean \"{word}\"? this question takes no words of yours; enter again {enter}, esc leads back")
-        }
+        Some(AtStake::Begun { word: asking.begun()?, act: asking.purpose.act(), takes_words })
     }
 
-    /// What was typed was meant as an answer in the person's own words.
-    fn take_as_words(&mut self) -> Wish {
-        let word = self.asked.as_ref().and_then(Asking::begun);
-        let (Place::Question(opened), Some(word)) = (&mut self.place, word) else { return Wish::Nothing };
-        if opened.takes_words() {
-            opened.insert(&word, false);
+    /// The text of the window was meant as an answer in the person's own words.
+    fn take_as_words(&mut self, word: &str) {
+        if let Place::Question(opened) = &mut self.place
+            && opened.takes_words()
+        {
+            opened.insert(word, false);
             self.asked = None;
-            self.said.clear();
         }
-        Wish::Nothing
     }
 
-    fn take(&mut self, purpose: Purpose, text: String) -> Wish {
-        // It is the draft again if the decision is taken back.
-        if let Place::Question(opened) = &mut self.place {
-            opened.draft.typed.set(purpose, text.clone());
+    fn take(&mut self, purpose: Purpose, text: String) {
+        match (purpose, &mut self.place) {
+            (Purpose::DeclineMarked(_), _) => {
+                self.waiting.why_declined = text;
+                self.gate.show(Uuid::nil(), self.declined_together());
+            }
+            (Purpose::Note, Place::Question(opened)) => opened.draft.note = text,
+            _ => {}
         }
-        match purpose {
-            Purpose::Filter => {}
-            Purpose::DeclineMarked(_) => {
-                self.why_marked.clone_from(&text);
-                self.confirms = Some(Confirm { rows: self.waiting.marked(), why: text });
-            }
-            Purpose::Decline => {
-                let why = if text.trim().is_empty() { self.note() } else { text };
-                return self.decide(Decision::Decline(why));
-            }
-            Purpose::AskBack => return self.decide(Decision::AskBack(text)),
-            Purpose::Note => {
-                if let Place::Question(opened) = &mut self.place {
-                    opened.draft.note = text;
-                }
-            }
+    }
+
+    /// The texts that a decision about the open question does not send.
+    fn left_out(&self, act: Act) -> Option<AtStake> {
+        let Place::Question(opened) = &self.place else { return None };
+        let draft = &opened.draft;
+        // The window that is open is what the person sends.
+        let typed = |purpose: Purpose| match self.asked.as_ref().filter(|asking| asking.purpose == purpose) {
+            Some(asking) => asking.text(),
+            None => draft.typed.of(purpose).to_owned(),
+        };
+        let words: Vec<String> = draft.parts.iter().map(PartDraft::typed).collect();
+        let (left_note, why, back) = (draft.typed.of(Purpose::Note), typed(Purpose::Decline), typed(Purpose::AskBack));
+        let texts = Texts {
+            words: words.iter().map(String::as_str).collect(),
+            note: &draft.note,
+            left_note: if left_note == draft.note { "" } else { left_note },
+            why: &why,
+            back: &back,
+        };
+        let texts = left_out::of(&texts, opened.shown.question(), act);
+        (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
+    }
+
+    /// Whether the last key may decide, with this at stake. The person is told if it may not.
+    fn may_decide(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
+        self.gate.may_decide(self.about(), at_stake).map_err(|why| self.said = why).ok()
+    }
+
+    /// Whether the last key may take a step that decides nothing. The person is told if it may not.
+    pub(super) fn may_go_on(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
+        self.gate.may_go_on(self.about(), at_stake).map_err(|why| self.said = why).ok()
+    }
+
+    /// Names the open question as it is shown.
+    fn about(&self) -> Uuid {
+        if let Place::Question(opened) = &self.place { press_again::about(opened.shown.question()) } else { Uuid::nil() }
+    }
+
+    /// Gives a value to the open part, or the values of a whole batch to the question. `is_whole`: that is the answer.
+    pub(super) fn give(&mut self, value: AnswerValue, mut at_stake: Vec<AtStake>, is_whole: bool) -> Wish {
+        let Place::Question(opened) = &self.place else { return Wish::Nothing };
+        at_stake.splice(0..0, opened.unnoticed());
+        let passed = if is_whole {
+            at_stake.extend(self.left_out(Act::Send));
+            self.may_decide(&at_stake)
+        } else {
+            self.may_go_on(&at_stake)
+        };
+        let (Place::Question(opened), Some(passed)) = (&mut self.place, passed) else { return Wish::Nothing };
+        opened.notice();
+        opened.take(value.clone());
+        self.gate.forget();
+        if is_whole { self.decide(Decision::Answer(value, self.note()), passed) } else { Wish::Nothing }
+    }
+
+    /// Asks what the words of the open part mean.
+    pub(super) fn ask_meaning(&mut self, near: AtStake) {
+        let Place::Question(opened) = &self.place else { return };
+        if self.may_go_on(opened.unnoticed().as_slice()).is_some() {
+            self.gate.show(self.about(), near);
         }
-        Wish::Nothing
     }
 
     /// The note beside the answer of the open question.
@@ -146,11 +203,13 @@ impl App<'_> {
         if let Place::Question(opened) = &self.place { opened.draft.note.clone() } else { String::new() }
     }
 
-    pub(super) fn decide(&mut self, decision: Decision) -> Wish {
-        if self.asks_only {
-            self.decided = Some(decision);
+    /// Sends a decision about the open question, if it is to be sent from here. The gate has let it pass.
+    fn decide(&mut self, decision: Decision, _: Passed) -> Wish {
+        self.gate.forget();
+        if let Until::Decided(decided) = &mut self.until {
+            *decided = Some(decision);
             if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
-                self.forget(&opened.shown.at());
+                self.keeping.forget(&opened.shown.at());
             }
             return Wish::Leave(0);
         }
@@ -158,7 +217,6 @@ impl App<'_> {
         Wish::Nothing
     }
 
-    /// Sends a decision about the open question.
     fn send(&mut self, decision: Decision) {
         // Until it counts, it is a draft that may be needed again.
         self.keep_drafts();
@@ -170,7 +228,7 @@ impl App<'_> {
                     // It is no answer before that machine says so.
                     (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
                     (None, warning) => {
-                        self.forget(&sent.at);
+                        self.keeping.forget(&sent.at);
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
                         let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
                         format!("{address}: {} · u takes it back{waits}{warning}", sent.words)
@@ -190,15 +248,6 @@ impl App<'_> {
         self.read_now(address);
     }
 
-    pub(super) fn key_of_confirm(&mut self, key: KeyEvent) -> Wish {
-        match (key.code, self.confirms.take()) {
-            (KeyCode::Char('y'), Some(confirmed)) => self.decline(&confirmed),
-            (KeyCode::Esc | KeyCode::Char('n' | 'q'), _) => "nothing was declined".clone_into(&mut self.said),
-            (_, open) => self.confirms = open,
-        }
-        Wish::Nothing
-    }
-
     /// Asks why the marked questions are declined. Each offer to another machine takes a connection, so that their number has a bound.
     pub(super) fn ask_to_decline_marked(&mut self) {
         let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
@@ -209,18 +258,45 @@ impl App<'_> {
         self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
     }
 
-    fn decline(&mut self, confirmed: &Confirm) {
+    /// The marked questions, as they are listed now.
+    fn declined_together(&self) -> AtStake {
+        let named = |row: Rc<Row>| Named { address: row.address.clone(), question: row.question, headline: row.headline.clone() };
+        AtStake::DeclinedTogether {
+            questions: self.waiting.marked().into_iter().map(named).collect(),
+            why: self.waiting.why_declined.clone(),
+        }
+    }
+
+    /// Declines the marked questions, if these are the ones that the person was told of. Tells of them again if they are not.
+    pub(super) fn decline_marked(&mut self) {
+        if self.waiting.marks() == 0 {
+            self.gate.forget();
+            "none of these questions waits any more".clone_into(&mut self.said);
+            return;
+        }
+        let now = self.declined_together();
+        let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
+            self.gate.show(Uuid::nil(), now);
+            return;
+        };
+        self.gate.forget();
+        if let AtStake::DeclinedTogether { questions, why } = now {
+            self.decline(&questions, &why, passed);
+        }
+    }
+
+    fn decline(&mut self, questions: &[Named], why: &str, _: Passed) {
         let (mut declined, mut offered, mut failed) = (0, 0, None);
-        for row in &confirmed.rows {
-            // A question that took another one's place meanwhile is not the one that was marked.
+        for row in questions {
+            // A question that took another one's place since is not the one that was marked.
             let result = self.sender.pending(&row.address).and_then(|shown| {
                 if row.question.is_some_and(|id| id != shown.round.id.question) {
                     return Err(Error::conflict(format!("{} asks another question by now", row.address), "look at it first"));
                 }
-                if self.is_on_its_way(&shown.at()) {
+                if self.sent.is_on_its_way(&shown.at()) {
                     return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
                 }
-                self.sender.send(&shown, Decision::Decline(confirmed.why.clone()))
+                self.sender.send(&shown, Decision::Decline(why.to_owned()))
             });
             match result {
                 Ok(sent) => {
@@ -237,7 +313,7 @@ impl App<'_> {
         self.said = match failed {
             None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
             None => {
-                self.why_marked.clear();
+                self.waiting.why_declined.clear();
                 format!("{declined} {questions} declined{sent} · u takes the last one back")
             }
             Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
@@ -246,18 +322,14 @@ impl App<'_> {
 
     /// Takes an answer back: the one that was sent last, or that of this round. What it was made from is the draft again.
     pub(super) fn undo(&mut self, at: Option<RoundAt>) {
-        let last = || self.sent.iter().rev().find(|given| given.may_count()).map(|given| given.at.clone());
-        let Some(at) = at.or_else(last) else {
+        let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
             "nothing was answered from here that could be taken back".clone_into(&mut self.said);
             return;
         };
         match self.sender.undo(&at) {
             Ok(answer) => {
-                while let Some(n) = self.sent.iter().rposition(|given| given.at == at) {
-                    if let Some(draft) = self.sent.remove(n).draft {
-                        self.drafts.insert(at.clone(), draft);
-                        self.draft_changed();
-                    }
+                for draft in self.sent.take_back(&at).into_iter().rev() {
+                    self.keeping.put_again(at.clone(), draft);
                 }
                 self.waiting.prefer(&at.address());
                 self.said = format!("{}: taken back ({answer}); the question waits again", at.address());

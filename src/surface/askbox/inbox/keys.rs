@@ -2,14 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::surface::askbox::inbox::app::{App, Place, Wish};
-use crate::surface::askbox::inbox::held::Enter;
-use crate::surface::askbox::inbox::leaving_out;
+use crate::surface::askbox::inbox::app::{App, Place, Until, Wish};
 use crate::surface::askbox::inbox::line::{Asking, Purpose};
 use crate::surface::askbox::inbox::question::kept::Kept;
 use crate::surface::askbox::inbox::question::opened::Act;
 use crate::surface::askbox::inbox::sender;
-use crate::surface::person::decision::Decision;
+use crate::surface::person::press_again::AtStake;
 
 /// How long a page of the answered rounds is, in rows.
 const PAGE: isize = 10;
@@ -18,11 +16,16 @@ impl App<'_> {
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Wish {
         self.waiting.settle();
-        self.want_nothing();
-        if key.code != KeyCode::Enter {
-            self.told_left_out.clear();
+        self.heard.want_nothing();
+        let told = self.gate.key(key);
+        if told.is_some() {
+            self.said.clear();
         }
-        self.enter.note(key);
+        if let Place::Question(opened) = &mut self.place
+            && key.code != KeyCode::Enter
+        {
+            opened.notice();
+        }
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }
@@ -30,30 +33,75 @@ impl App<'_> {
             self.shows_help = false;
             return Wish::Nothing;
         }
-        if self.confirms.is_some() {
-            return self.key_of_confirm(key);
-        }
         if self.asked.is_some() {
-            return self.key_of_text(key);
+            return self.key_of_text(key, told);
         }
         self.said.clear();
+        if let Some(wish) = self.key_of_panel(key) {
+            return wish;
+        }
         match &mut self.place {
             Place::List => self.key_of_list(key),
             Place::Gone(_) => self.key_of_gone(key),
             Place::Outcomes(_) => self.key_of_outcomes(key),
             Place::Question(opened) => {
-                let act = opened.key(key);
+                let act = match told {
+                    Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),
+                    _ => opened.key(key),
+                };
                 self.act(act)
             }
         }
     }
 
-    /// Whether the key that is about to decide something is enter, and is held down. The person is told.
-    pub(super) fn tells_that_enter_is_held(&mut self) -> bool {
-        if self.enter.is_held() {
-            "enter is held down, and decides nothing: release it, and press it again".clone_into(&mut self.said);
+    /// What a key does in the panel of the gate; `None` if it does what it does without one.
+    fn key_of_panel(&mut self, key: KeyEvent) -> Option<Wish> {
+        let panel = self.gate.panel_mut()?;
+        if let AtStake::NearMiss { near, .. } = &panel.at_stake {
+            let near = near.len();
+            return self.key_of_meaning(key, near);
         }
-        self.enter.is_held()
+        match key.code {
+            KeyCode::Char('y') => self.decline_marked(),
+            // Enter ends the reason, and may be pressed once too often.
+            KeyCode::Enter => {}
+            _ => {
+                self.gate.forget();
+                "nothing was declined".clone_into(&mut self.said);
+            }
+        }
+        Some(Wish::Nothing)
+    }
+
+    /// What a key does where the person chooses what words mean: one of so many options, behind them the words themselves, last to write
+    /// them again.
+    fn key_of_meaning(&mut self, key: KeyEvent, near: usize) -> Option<Wish> {
+        let (panel, last) = (self.gate.panel_mut()?, near + 1);
+        match key.code {
+            KeyCode::PageDown | KeyCode::PageUp => return None,
+            KeyCode::Char('n' | 'b' | 'd') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                self.gate.forget();
+                return None;
+            }
+            KeyCode::Up => panel.at = Some(panel.at.map_or(last, |at| at.saturating_sub(1))),
+            KeyCode::Down => panel.at = Some(panel.at.map_or(0, |at| (at + 1).min(last))),
+            KeyCode::Char(c) if c.is_ascii_digit() => {
+                let place = c.to_digit(10).and_then(|place| usize::try_from(place).ok()?.checked_sub(1));
+                panel.at = place.filter(|n| *n <= last).or(panel.at);
+            }
+            KeyCode::Esc => self.gate.forget(),
+            KeyCode::Enter => match panel.at {
+                None => "choose first: a number, or the arrow keys".clone_into(&mut self.said),
+                Some(at) if at == last => self.gate.forget(),
+                Some(at) => {
+                    let Place::Question(opened) = &self.place else { return None };
+                    let act = opened.meant(at);
+                    return Some(self.act(act));
+                }
+            },
+            _ => {}
+        }
+        Some(Wish::Nothing)
     }
 
     fn key_of_list(&mut self, key: KeyEvent) -> Wish {
@@ -116,8 +164,8 @@ impl App<'_> {
                 let is_all = act == Act::Nothing && kept.as_ref().is_none_or(Kept::is_words_only);
                 self.keep_drafts();
                 match kept {
-                    Some(kept) if is_all => self.forget(&kept.at()),
-                    kept => self.lost.extend(kept),
+                    Some(kept) if is_all => self.keeping.forget(&kept.at()),
+                    kept => self.keeping.lose(kept),
                 }
                 return self.act(act);
             }
@@ -158,11 +206,14 @@ impl App<'_> {
     fn act(&mut self, act: Act) -> Wish {
         match act {
             Act::Nothing => {}
-            Act::Back if self.asks_only => return Wish::Leave(0),
+            Act::Back if matches!(self.until, Until::Decided(_)) => return Wish::Leave(0),
             Act::Back => self.close(),
-            Act::Send(_) if self.tells_that_enter_is_held() => {}
-            Act::Send(_) if self.tells_what_is_left_out(leaving_out::Act::Send) => {}
-            Act::Send(value) => return self.decide(Decision::Answer(value, self.note())),
+            Act::Give(value, at_stake) => {
+                let is_whole = matches!(&self.place, Place::Question(opened) if !opened.shown.question().is_batch());
+                return self.give(value, at_stake, is_whole);
+            }
+            Act::Send(value) => return self.give(value, Vec::new(), true),
+            Act::AskMeaning(near) => self.ask_meaning(near),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
             Act::Say(words) => self.said = words.into_owned(),
             Act::Edit => {
@@ -176,7 +227,8 @@ impl App<'_> {
 
     /// Takes pasted text: into the text that is asked for, or as words of the person's own.
     pub fn paste(&mut self, text: &str) -> Wish {
-        self.enter = Enter::default();
+        self.gate.pasted();
+        self.said.clear();
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if let Some(Asking { area, .. }) = &mut self.asked {
             area.insert_str(text);

@@ -24,21 +24,21 @@ pub fn keep_unsent(app: &mut App<'_>) -> Vec<Left> {
 
 /// Waits for the offers, and tells the person what became of them, and where the drafts are.
 pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
-    let (under_way, before) = (app.under_way(), app.open_offers());
+    let (under_way, before) = (app.sent.under_way(), app.sent.open());
     if !under_way.is_empty() {
         program::say("waiting a moment for what was sent to other machines …\n");
         app.sender.others.settle(&under_way, DECIDED_WITHIN);
         app.follow_others();
     }
     let (mut is_accepted, mut lines) = (Vec::new(), Vec::new());
-    for given in before.iter().filter_map(|n| app.sent.get(*n)) {
+    for given in before.iter().filter_map(|n| app.sent.all().get(*n)) {
         if given.told().is_some_and(|told| told.stands == Stands::Accepted) {
             is_accepted.push(given.at.clone());
         }
         lines.extend(given.left_behind().or_else(|| given.news()));
     }
     for Left(at, kept) in drafts.iter().filter(|Left(at, _)| !is_accepted.contains(at)) {
-        let stands = app.offered_for(at).and_then(Given::told).map(|told| told.stands);
+        let stands = app.sent.offered_for(at).and_then(Given::told).map(|told| told.stands);
         let what = match stands {
             Some(Stands::Sent | Stands::Unconfirmed) => "your answer is not accepted yet",
             Some(Stands::Refused) => "your answer was not accepted",
@@ -51,11 +51,4 @@ pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
     }
     is_accepted.iter().for_each(kept::forget);
     lines.iter().for_each(|line| program::say(&format!("{line}\n")));
-}
-
-impl App<'_> {
-    /// The places of the offers that may still be decided.
-    fn open_offers(&self) -> Vec<usize> {
-        self.sent.iter().enumerate().filter(|(_, given)| given.is_open()).map(|(n, _)| n).collect()
-    }
 }

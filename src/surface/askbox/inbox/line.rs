@@ -5,6 +5,8 @@ use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde::{Deserialize, Serialize};
 
+use crate::surface::person::left_out::Act;
+
 /// A window that asks for a text.
 #[derive(Debug)]
 pub struct Asking {
@@ -12,8 +14,6 @@ pub struct Asking {
     pub area: TextArea<'static>,
     /// The letter that opened an empty window over a question. It may have been meant as the first one of a word.
     pub letter: Option<char>,
-    /// Whether the person was asked if it was.
-    pub is_sure: bool,
 }
 
 /// Words with which answers begin, and the letter of the note.
@@ -22,7 +22,7 @@ const ANSWERS_WITH_N: [&str; 9] = ["no", "none", "not", "nothing", "neither", "n
 impl Asking {
     /// With the cursor behind `before`.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
-        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()), is_sure: false }
+        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()) }
     }
 
     pub fn text(&self) -> String {
@@ -100,6 +100,15 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// The decision that is sent when the window is closed with enter.
+    pub fn act(self) -> Option<Act> {
+        match self {
+            Self::Decline => Some(Act::Decline),
+            Self::AskBack => Some(Act::AskBack),
+            Self::Filter | Self::Note | Self::DeclineMarked(_) => None,
+        }
+    }
+
     /// The rows that the text gets.
     pub fn rows(self) -> u16 {
         if self == Self::Filter { 1 } else { 3 }

@@ -11,12 +11,11 @@
 //! - `list`: the questions that wait
 //! - `question`: the one that is open, and the answer before it is sent
 //! - `decide`: what a person decides: sending, declining several, taking back
-//! - `held`: enter that is held down decides nothing
-//! - `leaving_out`: what a decision does not send is told first
+//! - `gate`: what every key passes before it decides anything
 //! - `sender`: where questions wait and answers go: this machine's mailbox, or another machine
 //! - `sent`: what was answered, and what became of it
 //! - `keeping`: drafts go to the disk while they are made
-//! - `offers`: what other machines report, and what they decide about the offers made here
+//! - `heard`: what other machines report
 //! - `leave`: the end: drafts are kept, and what is undecided is told
 //! - `line`: one line of text that is asked for
 //! - `draw`: the state as a picture
@@ -24,14 +23,13 @@
 mod app;
 mod decide;
 mod draw;
-mod held;
+mod gate;
+mod heard;
 mod keeping;
 mod keys;
 mod leave;
-mod leaving_out;
 mod line;
 mod list;
-mod offers;
 mod question;
 mod run;
 mod sender;

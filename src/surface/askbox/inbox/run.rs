@@ -21,7 +21,7 @@ use crate::mailbox::Mailbox;
 use crate::mailbox::who::caller::Caller;
 use crate::mailbox::who::presence;
 use crate::surface::ask_answer::{editor, question_text};
-use crate::surface::askbox::inbox::app::{App, Place, Wish};
+use crate::surface::askbox::inbox::app::{App, Place, Until, Wish};
 use crate::surface::askbox::inbox::draw;
 use crate::surface::askbox::inbox::leave;
 use crate::surface::askbox::inbox::sender::{self, Others, Sender};
@@ -74,12 +74,12 @@ pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
     let person = Caller::person(program::user(), sender::CHANNEL)?;
     let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
     let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
-    app.asks_only = true;
+    app.until = Until::Decided(None);
     let status = show(&mut app, &mut waking)?;
-    Ok(match app.decided {
-        Some(decision) => Asked::Decided(decision),
-        None if status == INTERRUPTED => Asked::Interrupted,
-        None => Asked::LeftOpen,
+    Ok(match app.until {
+        Until::Decided(Some(decision)) => Asked::Decided(decision),
+        _ if status == INTERRUPTED => Asked::Interrupted,
+        _ => Asked::LeftOpen,
     })
 }
 
@@ -110,7 +110,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
         if (dirty || is_late || app.picture_is_old) && !may_wait {
             app.settle();
             right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
-            app.enter.drawn();
+            app.gate.drawn();
             if drawn.is_none() || is_late {
                 app.look_for_a_watcher();
             }

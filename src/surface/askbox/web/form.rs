@@ -4,13 +4,12 @@
 //! |---|---|
 //! | `aN` | part N: the place of a chosen option, `words`, `yes` or `no`; several times where several may be chosen |
 //! | `wN` | part N: words of the person's own, or the number |
-//! | `mN`, `mwN` | part N: what the words `mwN` mean: the place of an option, or `own` |
+//! | `mN` | part N: what its words mean: the place of an option, or `own`. It counts only if `told` names these words |
 //! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
 //! | `act` | `send`, `decline` or `back` |
-//! | `left` | the hashes of the texts that the person leaves out, by spaces: see [`left_out`] |
+//! | `told` | what the person was told of before a decision, by spaces: see [`press_again`](crate::surface::person::press_again) |
 
 use serde_json::Map;
-use uuid::Uuid;
 
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::options::Choice;
@@ -18,7 +17,8 @@ use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
 use crate::surface::person::decision::Decision;
-use crate::surface::person::left_out::{self, LeftOut, Texts};
+use crate::surface::person::left_out::{self, Act, Texts};
+use crate::surface::person::press_again::{AtStake, PressAgain, about};
 
 /// All words in a form whose question is not known any more.
 pub fn words(posted: &Posted) -> String {
@@ -38,10 +38,10 @@ pub struct Filled {
     pub why: String,
     /// The question back.
     pub back: String,
-    /// The texts that the person leaves out, or is asked about.
-    pub left: Vec<Uuid>,
-    /// What the pressed button would leave out, for the person to say so.
-    pub left_out: Vec<LeftOut>,
+    /// What the person was told of, or is told of now.
+    pub told: PressAgain,
+    /// The texts that the pressed button would leave out: the person is told of them now.
+    pub left_out: Option<AtStake>,
     /// The pressed button.
     pub act: String,
 }
@@ -60,12 +60,12 @@ pub struct FilledPart {
 }
 
 /// Why a part has no value yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum Open {
     /// A sentence for the person.
     Because(&'static str),
-    /// The words may mean one of the options at these places.
-    Perhaps(Vec<usize>),
+    /// The words may mean an option.
+    NearMiss(AtStake),
 }
 
 /// What a person did.
@@ -81,10 +81,11 @@ impl Filled {
     /// Reads a form for this question.
     #[must_use]
     pub fn read(question: &Question, posted: &Posted) -> Self {
-        let text = |name: &str| posted.get(name).unwrap_or_default().replace("\r\n", "\n");
-        let part = |n: usize| {
+        let (about, text) = (about(question), |name: &str| posted.get(name).unwrap_or_default().replace("\r\n", "\n"));
+        let told = PressAgain::of_form(&text("told"));
+        let part = |(n, part): (usize, &Part)| {
             let words = text(&format!("w{n}"));
-            let is_about_these = text(&format!("mw{n}")) == words;
+            let is_about_these = near_miss(part, &words).is_some_and(|near| told.was_told(about, &near));
             FilledPart {
                 chosen: posted.all(&format!("a{n}")).map(str::to_owned).collect(),
                 meant: posted.get(&format!("m{n}")).filter(|_| is_about_these).map(str::to_owned),
@@ -92,29 +93,47 @@ impl Filled {
                 open: None,
             }
         };
-        let parts = (0..question.parts().len()).map(part).collect();
-        let left = text("left").split(' ').filter_map(|hash| Uuid::parse_str(hash).ok()).collect();
+        let parts = question.parts().iter().enumerate().map(part).collect();
         let (note, why, back, act) = (text("note"), text("why"), text("back"), text("act"));
-        Self { parts, note, why, back, left, left_out: Vec::new(), act }
+        Self { parts, note, why, back, told, left_out: None, act }
     }
 
-    fn texts(&self) -> Texts<'_> {
+    /// The person said before what the words of each part mean: a form that is filled in again holds that.
+    pub fn was_told_of_meanings(&mut self, question: &Question) {
+        for (part, filled) in question.parts().iter().zip(&self.parts).filter(|(_, filled)| filled.meant.is_some()) {
+            if let Some(near) = near_miss(part, &filled.words) {
+                self.told.tell(about(question), &near);
+            }
+        }
+    }
+
+    fn left_out(&self, question: &Question) -> Option<AtStake> {
         let words = self.parts.iter().map(|part| part.words.as_str()).collect();
-        Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back }
+        let texts = Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back };
+        let act = Act::named(&self.act)?;
+        let texts = left_out::of(&texts, question, act);
+        (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
     }
 
     /// What the person decided, by the button that was pressed.
     pub fn decide(&mut self, question: &Question) -> Done {
-        let done = self.pressed(question);
-        let texts = left_out::of(&self.texts(), question, &self.act);
-        let (known, new): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| self.left.contains(&text.hash));
-        self.left = known.iter().map(|text| text.hash).collect();
-        if new.is_empty() || !matches!(done, Done::Decided(_)) {
-            return done;
+        let (about, done) = (about(question), self.pressed(question));
+        let parts = question.parts();
+        let near = parts.iter().zip(&self.parts).filter_map(|(part, filled)| near_miss(part, &filled.words));
+        let at_stake: Vec<_> = near.chain(self.left_out(question)).collect();
+        let mut told = std::mem::take(&mut self.told);
+        for thing in told.untold(about, &at_stake) {
+            let is_asked = match thing {
+                AtStake::LeftOut { .. } => matches!(done, Done::Decided(_)),
+                near => self.parts.iter().any(|part| matches!(&part.open, Some(Open::NearMiss(open)) if open == near)),
+            };
+            if is_asked {
+                told.tell(about, thing);
+                self.left_out = Some(thing.clone()).filter(|thing| matches!(thing, AtStake::LeftOut { .. })).or(self.left_out.take());
+            }
         }
-        self.left.extend(new.iter().map(|text| text.hash));
-        self.left_out = new;
-        Done::LeftOpen(None)
+        self.told = told;
+        if self.left_out.is_some() { Done::LeftOpen(None) } else { done }
     }
 
     fn pressed(&mut self, question: &Question) -> Done {
@@ -216,13 +235,13 @@ impl FilledPart {
 
     /// Words of the person's own, unless they may be meant as an option.
     fn own_words(&self, part: &Part) -> Result<String, Open> {
-        match (self.meant.as_deref(), match_option::meaning(&part.options, &self.words)) {
-            (Some("own"), _) | (None, Meaning::OwnWords) => Ok(self.words.clone()),
-            (Some(place), _) if option(part, place).is_some() => Ok(option(part, place).map(|c| c.key.clone()).unwrap_or_default()),
-            // A single choice that is written out is that choice; among several it may be one that was left out.
-            (_, Meaning::Option(choice)) => Ok(choice.key.clone()),
-            (_, Meaning::NearMiss(near)) => Err(Open::Perhaps(places(part, &near))),
-            (Some(_), Meaning::OwnWords) => Ok(self.words.clone()),
+        // A single choice that is written out is that choice; among several it may be one that was left out.
+        if let Meaning::Option(choice) = match_option::meaning(&part.options, &self.words) {
+            return Ok(choice.key.clone());
+        }
+        match (near_miss(part, &self.words), self.meant.as_deref()) {
+            (None, _) | (Some(_), Some("own")) => Ok(self.words.clone()),
+            (Some(near), meant) => meant.and_then(|place| option(part, place)).map(|choice| choice.key.clone()).ok_or(Open::NearMiss(near)),
         }
     }
 }
@@ -231,22 +250,34 @@ fn option<'a>(part: &'a Part, place: &str) -> Option<&'a Choice> {
     part.options.0.get(place.parse::<usize>().ok()?)
 }
 
-fn places(part: &Part, near: &[&Choice]) -> Vec<usize> {
-    part.options.0.iter().enumerate().filter(|(_, choice)| near.contains(choice)).map(|(n, _)| n).collect()
+/// The options that words of the person's own may mean.
+fn near_miss(part: &Part, words: &str) -> Option<AtStake> {
+    let takes_options = matches!(part.kind(), Kind::Choice | Kind::MultiChoice) && !words.trim().is_empty();
+    match match_option::meaning(&part.options, words) {
+        Meaning::NearMiss(near) if takes_options => {
+            let near = near.into_iter().cloned().collect();
+            Some(AtStake::NearMiss { asked: part.question.clone(), words: words.trim().to_owned(), near })
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn decide(question: &str, fields: &[(&str, &str)]) -> (Done, Vec<Option<Open>>) {
+    fn pressed(question: &str, fields: &[(&str, &str)]) -> (Done, Filled) {
         let question: Question = serde_json::from_str(question).unwrap();
         let posted = Posted(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
         let mut filled = Filled::read(&question, &posted);
         if filled.act.is_empty() {
             "send".clone_into(&mut filled.act);
         }
-        let done = filled.decide(&question);
+        (filled.decide(&question), filled)
+    }
+
+    fn decide(question: &str, fields: &[(&str, &str)]) -> (Done, Vec<Option<Open>>) {
+        let (done, filled) = pressed(question, fields);
         (done, filled.parts.into_iter().map(|part| part.open).collect())
     }
 
@@ -281,10 +312,16 @@ mod tests {
     #[test]
     fn words_near_an_option_are_asked_back_and_the_answer_to_that_counts_for_these_words_only() {
         let near = |fields: &[(&str, &str)]| decide(SHIP, fields).1.remove(0);
-        assert_eq!(near(&[("w0", "mrege")]), Some(Open::Perhaps(vec![0])));
-        assert_eq!(near(&[("w0", "mrege"), ("m0", "own"), ("mw0", "merg")]), Some(Open::Perhaps(vec![0])));
-        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "own"), ("mw0", "mrege")]), r#""mrege""#);
-        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "0"), ("mw0", "mrege")]), r#""merge""#);
+        let is_near = |open: Option<Open>| matches!(open, Some(Open::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "merge");
+        assert!(is_near(near(&[("w0", "mrege")])));
+        let told = |words| pressed(SHIP, &[("w0", words), ("act", "send")]).1.told.to_form();
+        let (these, others) = (told("mrege"), told("merg"));
+        for told in ["", others.as_str()] {
+            assert!(is_near(near(&[("w0", "mrege"), ("m0", "own"), ("told", told)])), "{told}");
+        }
+        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "own"), ("told", &these)]), r#""mrege""#);
+        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "0"), ("told", &these)]), r#""merge""#);
+        assert!(is_near(near(&[("w0", "mrege"), ("told", &these)])), "the button alone chooses no meaning");
         assert_eq!(answered(SHIP, &[("w0", " MERGE ")]), r#""merge""#);
     }
 
@@ -298,40 +335,37 @@ mod tests {
 
     #[test]
     fn a_text_that_the_button_does_not_send_is_asked_about_once() {
-        let question: Question = serde_json::from_str(SHIP).unwrap();
         let press = |fields: &[(&str, &str)]| {
-            let mut filled =
-                Filled::read(&question, &Posted(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()));
-            let done = filled.decide(&question);
-            let left: Vec<_> = filled.left.iter().map(Uuid::to_string).collect();
-            (done, filled.left_out.into_iter().map(|text| text.place).collect::<Vec<_>>().join(", "), left.join(" "))
+            let (done, filled) = pressed(SHIP, fields);
+            let left_out = filled.left_out.map(|left| left.told("this button again")).unwrap_or_default();
+            (done, left_out, filled.told.to_form())
         };
         let all = [("a0", "words"), ("w0", "neither"), ("note", "a note"), ("why", "a reason"), ("back", "which?")];
         for (act, asked) in [
-            ("send", "your question to the agent, why you decline"),
-            ("decline", "your own words, the note, your question to the agent"),
-            ("back", "your own words, the note, why you decline"),
+            ("send", &["your question to the agent (\"which?\")", "why you decline", "this button again sends your answer without it"][..]),
+            ("decline", &["your own words", "the note", "your question to the agent", "this button again declines without it"]),
+            ("back", &["your own words", "the note", "why you decline", "this button again asks the agent back without it"]),
         ] {
             let fields = [&all[..], &[("act", act)]].concat();
-            let (done, left_out, left) = press(&fields);
-            assert_eq!((done, left_out.as_str()), (Done::LeftOpen(None), asked), "{act}");
-            // The same button goes on, also with fewer texts; another text is asked about, and so is another button.
-            assert!(matches!(press(&[&fields[..], &[("left", &left)]].concat()).0, Done::Decided(_)), "{act}");
+            let (done, left_out, told) = press(&fields);
+            assert!(done == Done::LeftOpen(None) && asked.iter().all(|words| left_out.contains(words)), "{act}: {left_out}");
+            // The same button goes on; another text is asked about, and so is another button.
+            assert!(matches!(press(&[&fields[..], &[("told", &told)]].concat()).0, Done::Decided(_)), "{act}");
             let other = match act {
                 "send" => ("why", "another reason"),
                 _ => ("w0", "none of them"),
             };
-            assert_eq!(press(&[&[other, ("left", &left)], &fields[..]].concat()).0, Done::LeftOpen(None), "{act}");
+            assert_eq!(press(&[&[other, ("told", &told)], &fields[..]].concat()).0, Done::LeftOpen(None), "{act}");
             let button = if act == "send" { "back" } else { "send" };
-            assert_eq!(press(&[&all[..], &[("act", button), ("left", &left)]].concat()).0, Done::LeftOpen(None), "{act}");
+            assert_eq!(press(&[&all[..], &[("act", button), ("told", &told)]].concat()).0, Done::LeftOpen(None), "{act}");
         }
         // A note is the reason where there is no other one, as in the inbox.
         let declined = press(&[("a0", "0"), ("note", "a note"), ("act", "decline")]).0;
         assert_eq!(declined, Done::Decided(Decision::Decline("a note".into())));
         // What is missing is said first, and what was said before still holds then.
-        let (_, _, left) = press(&[("a0", "0"), ("why", "a reason"), ("act", "send")]);
-        let (done, left_out, still) = press(&[("why", "a reason"), ("act", "send"), ("left", &left)]);
-        assert_eq!((done, left_out.as_str(), still), (Done::LeftOpen(None), "", left));
+        let (_, _, told) = press(&[("a0", "0"), ("why", "a reason"), ("act", "send")]);
+        let (done, left_out, still) = press(&[("why", "a reason"), ("act", "send"), ("told", &told)]);
+        assert_eq!((done, left_out.as_str(), still), (Done::LeftOpen(None), "", told));
     }
 
     #[test]

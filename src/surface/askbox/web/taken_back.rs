@@ -47,7 +47,7 @@ impl TakenBack {
 fn filled(question: &Question, answer: &Answer) -> Filled {
     let note = answer.note.clone().unwrap_or_default();
     let parts = question.parts();
-    match &answer.value {
+    let mut filled = match &answer.value {
         None if answer.asks_back => Filled { back: note, ..Filled::default() },
         None => Filled { why: note, ..Filled::default() },
         Some(AnswerValue::Batch(map)) => {
@@ -56,7 +56,9 @@ fn filled(question: &Question, answer: &Answer) -> Filled {
             Filled { parts: parts.iter().enumerate().map(filled).collect(), note, ..Filled::default() }
         }
         Some(value) => Filled { parts: parts.first().map(|part| of_part(part, value)).into_iter().collect(), note, ..Filled::default() },
-    }
+    };
+    filled.was_told_of_meanings(question);
+    filled
 }
 
 fn of_part(part: &Part, value: &AnswerValue) -> FilledPart {

@@ -11,8 +11,10 @@ use crate::surface::ask_answer::question_text;
 use crate::surface::askbox::inbox::draw::pieces::{
     accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped,
 };
+use crate::surface::askbox::inbox::gate::Panel;
 use crate::surface::askbox::inbox::question::draft::{Choosable, PartDraft};
-use crate::surface::askbox::inbox::question::opened::{Meant, Opened};
+use crate::surface::askbox::inbox::question::opened::Opened;
+use crate::surface::person::press_again::AtStake;
 use crate::surface::terminal::columns::{padded, width};
 
 /// The most rows for words of the person's own.
@@ -28,9 +30,9 @@ pub struct Below {
 }
 
 impl Below {
-    pub fn of(opened: &Opened, columns: usize) -> Self {
-        if let Some(meant) = &opened.meant {
-            return Self { at: meant.at.map_or(0, |at| at + 1), lines: of_meant(meant, opened, columns), rows_of_words: 0 };
+    pub fn of(opened: &Opened, panel: Option<&Panel>, columns: usize) -> Self {
+        if let Some(panel) = panel {
+            return Self { at: panel.at.map_or(0, |at| at + 1), lines: of_meaning(panel, columns), rows_of_words: 0 };
         }
         let mut below = match opened.draft.part() {
             None => Self { lines: review(opened, columns), at: 0, rows_of_words: 0 },
@@ -127,14 +129,14 @@ fn of_option(part: &PartDraft, n: usize, head: &str, keys: usize, columns: usize
     lines
 }
 
-fn of_meant(meant: &Meant, opened: &Opened, columns: usize) -> Vec<Line<'static>> {
-    let typed = opened.draft.part().map(PartDraft::typed).unwrap_or_default();
-    let mut rows: Vec<String> = meant.near.iter().map(|choice| format!("{}  {}", choice.key, choice.description)).collect();
-    rows.push(format!("my own words: {typed}"));
+fn of_meaning(panel: &Panel, columns: usize) -> Vec<Line<'static>> {
+    let AtStake::NearMiss { words, near, .. } = &panel.at_stake else { return Vec::new() };
+    let mut rows: Vec<String> = near.iter().map(|choice| format!("{}  {}", choice.key, choice.description)).collect();
+    rows.push(format!("my own words: {words}"));
     rows.push("write it again".into());
-    let mut lines = vec![Line::from("What do you mean?").style(bold())];
+    let mut lines = vec![Line::from(panel.at_stake.told("enter again")).style(bold())];
     for (n, row) in rows.into_iter().enumerate() {
-        let is_chosen = meant.at == Some(n);
+        let is_chosen = panel.at == Some(n);
         let line = Line::from(cut(&format!("{}{} {row}", if is_chosen { "> " } else { "  " }, n + 1), columns));
         lines.push(if is_chosen { line.style(chosen()) } else { line });
     }

@@ -8,6 +8,7 @@ use crate::surface::askbox::inbox::draw::pieces::{accent, dimmed};
 use crate::surface::askbox::inbox::line::Purpose;
 use crate::surface::askbox::inbox::question::draft::Choosable;
 use crate::surface::askbox::inbox::question::opened::Opened;
+use crate::surface::person::press_again::AtStake;
 use crate::surface::terminal::columns::width;
 
 type Key = (&'static str, &'static str);
@@ -29,8 +30,10 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
 }
 
 fn keys(app: &App<'_>) -> Vec<Key> {
-    if app.confirms.is_some() {
-        return vec![("y", "decline them"), ("esc", "keep them")];
+    match app.gate.panel().map(|panel| &panel.at_stake) {
+        Some(AtStake::NearMiss { .. }) => return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")],
+        Some(_) => return vec![("y", "decline them"), ("esc", "keep them")],
+        None => {}
     }
     if let Some(asking) = &app.asked {
         return match asking.purpose {
@@ -78,9 +81,6 @@ fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
 }
 
 fn of_question(opened: &Opened) -> Vec<Key> {
-    if opened.meant.is_some() {
-        return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")];
-    }
     let Some(part) = opened.draft.part() else {
         return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];
     };

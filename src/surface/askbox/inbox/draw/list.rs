@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::surface::askbox::inbox::app::App;
+use crate::surface::askbox::inbox::app::{App, Until};
 use crate::surface::askbox::inbox::draw::clock::Clock;
 use crate::surface::askbox::inbox::draw::pieces::{
     accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped,
@@ -17,6 +17,7 @@ use crate::surface::askbox::inbox::list::rows::Row;
 use crate::surface::askbox::inbox::sent::given::Given;
 use crate::surface::askbox::machines::told::Stands;
 use crate::surface::askbox::machines::undecided;
+use crate::surface::person::press_again::Named;
 use crate::surface::terminal::columns::{padded, width};
 use crate::text::one_line;
 
@@ -90,9 +91,9 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
     let filter = app.waiting.filter();
     let filter = if filter.is_empty() { String::new() } else { format!(" · {} with \"{filter}\"", app.waiting.shown().len()) };
     let left = cut(&format!("{waiting}{events}{filter}"), columns);
-    let no_watcher = app.has_watcher == Some(false) && !app.asks_only;
+    let no_watcher = app.has_watcher == Some(false) && matches!(app.until, Until::Left);
     let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
-    let asked = app.elsewhere.being_asked();
+    let asked = app.heard.now.being_asked();
     let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
     let mut line = Line::from(Span::styled(left, bold()));
     let both = match (&asked, &no_watcher) {
@@ -114,7 +115,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
 
 /// What is to be known beside the questions: an answer that was not accepted, and machines that are not reached.
 fn notes(app: &App<'_>) -> Vec<(String, Style)> {
-    let (offers, machines) = (app.note_of_offers(), app.elsewhere.note());
+    let (offers, machines) = (app.sent.note(), app.heard.now.note());
     [(offers, urgent()), (machines, dimmed())].into_iter().filter_map(|(note, style)| Some((note?, style))).collect()
 }
 
@@ -138,19 +139,19 @@ impl Cells {
             Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), urgent())),
             _ => None,
         };
-        let away = row.address.host.as_ref().and_then(|host| app.elsewhere.machine(host)).filter(|machine| machine.is_stale());
+        let away = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host)).filter(|machine| machine.is_stale());
         let old = away.map(|machine| match machine.as_of.map(|at| clock.age(at)) {
             Some(age) if age == "now" => "(as of just now) ".to_owned(),
             Some(age) => format!("(as of {age} ago) "),
             None => "(of unknown age) ".to_owned(),
         });
-        let given = row.at().and_then(|at| app.offered_for(&at)).and_then(Given::told);
+        let given = row.at().and_then(|at| app.sent.offered_for(&at)).and_then(Given::told);
         let sent = given.filter(|told| told.stands.is_open()).map(|told| match told.stands {
             Stands::Unconfirmed => "(sent, not confirmed) ".to_owned(),
             _ => "(sent) ".to_owned(),
         });
         let sent = sent.or_else(|| {
-            let machine = row.address.host.as_ref().and_then(|host| app.elsewhere.machine(host))?;
+            let machine = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host))?;
             Some(format!("(sent by {}) ", undecided::first_sender(machine, row.question?)?))
         });
         let is_dim = old.is_some() || sent.is_some();
@@ -210,7 +211,7 @@ impl Widths {
 }
 
 /// The marked questions, before they are declined.
-pub fn confirm(rows: &[Rc<Row>], height: usize, columns: usize) -> Vec<Line<'static>> {
+pub fn confirm(rows: &[Named], height: usize, columns: usize) -> Vec<Line<'static>> {
     let room = height.max(1);
     let shown = if rows.len() > room { room - 1 } else { rows.len() };
     let mut lines: Vec<_> = rows

@@ -28,6 +28,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use crate::surface::askbox::inbox::app::{App, Gone, Place};
 use crate::surface::askbox::inbox::draw::clock::Clock;
 use crate::surface::askbox::inbox::draw::pieces::{accent, bold, cut, dimmed, wrapped};
+use crate::surface::person::press_again::{AtStake, Named};
 
 /// The narrowest screen on which the list and the question stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
@@ -44,8 +45,8 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         frame.render_widget(Paragraph::new("too small"), area);
         return None;
     }
-    let panel = match (&app.confirms, &app.asked) {
-        (Some(confirm), _) => u16::try_from(confirm.rows.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
+    let panel = match (declined_together(app), &app.asked) {
+        (Some((_, questions)), _) => u16::try_from(questions.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
         (None, Some(asking)) => asking.purpose.rows() + 2,
         (None, None) => 0,
     };
@@ -74,20 +75,27 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     clock.right_for()
 }
 
+/// The questions that are about to be declined together, and what is asked about them.
+fn declined_together<'a>(app: &'a App<'_>) -> Option<(String, &'a [Named])> {
+    match &app.gate.panel()?.at_stake {
+        thing @ AtStake::DeclinedTogether { questions, .. } => Some((thing.told("y"), questions)),
+        _ => None,
+    }
+}
+
 /// The text that is asked for, or the questions that are about to be declined.
 fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
-    let title = match (&app.confirms, &app.asked) {
-        (Some(confirm), _) if confirm.rows.len() == 1 => "Decline this question?".to_owned(),
-        (Some(confirm), _) => format!("Decline these {} questions?", confirm.rows.len()),
-        (None, Some(asking)) => asking.purpose.title(!app.elsewhere.is_nobody()),
+    let title = match (declined_together(app), &app.asked) {
+        (Some((title, _)), _) => title,
+        (None, Some(asking)) => asking.purpose.title(!app.heard.now.is_nobody()),
         (None, None) => return,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));
     let block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    if let Some(confirm) = &app.confirms {
-        let lines = list::confirm(&confirm.rows, inner.height.into(), inner.width.into());
+    if let Some((_, questions)) = declined_together(app) {
+        let lines = list::confirm(questions, inner.height.into(), inner.width.into());
         frame.render_widget(Paragraph::new(lines), inner);
     } else if let Some(asking) = &app.asked {
         frame.render_widget(&asking.area, inner);

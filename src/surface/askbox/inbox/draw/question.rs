@@ -35,7 +35,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     while body.last().is_some_and(|line| line.width() == 0) {
         body.pop();
     }
-    let answer = Below::of(opened, columns);
+    let answer = Below::of(opened, app.gate.panel(), columns);
 
     let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
     let above = rows(head.len()).min(area.height / 2);
@@ -138,8 +138,8 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
         };
         lines.extend(styled(&words, columns, style));
     }
-    let machine = shown.host.as_ref().and_then(|host| app.elsewhere.machine(host));
-    let given = app.offered_for(&shown.at()).filter(|given| given.is_open()).and_then(Given::news);
+    let machine = shown.host.as_ref().and_then(|host| app.heard.now.machine(host));
+    let given = app.sent.offered_for(&shown.at()).filter(|given| given.is_open()).and_then(Given::news);
     let before = machine.and_then(|machine| match given {
         // What was sent from here is told below.
         Some(_) => machines::while_away(machine),

@@ -51,6 +51,8 @@ pub struct Waiting {
     /// How many rows were on the screen.
     pub page: Cell<isize>,
     marked: BTreeSet<Address>,
+    /// The reason for which the marked questions were to be declined, as it was typed last.
+    pub why_declined: String,
     /// How many questions were read: tests count that.
     reads: usize,
 }

@@ -7,10 +7,10 @@ use serde_json::Map;
 
 use crate::mailbox::AnswerValue;
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
-use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::fields::range::Range;
 use crate::mailbox::documents::question::{Kind, Part, Question};
 use crate::surface::askbox::inbox::line::{self, Typed};
+use crate::surface::person::press_again::AtStake;
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub enum Unclear {
     Because(&'static str),
     /// Another number is wanted: this one.
     Number(String),
-    /// The words may mean one of these options.
-    Perhaps(Vec<Choice>),
+    /// The words may mean an option.
+    NearMiss(AtStake),
 }
 
 impl PartDraft {
@@ -169,6 +169,11 @@ impl PartDraft {
         line::text(&self.words)
     }
 
+    /// The keys of the marked options.
+    pub fn marked_keys(&self) -> Vec<String> {
+        self.marked.iter().filter_map(|n| self.part.options.0.get(*n)).map(|choice| choice.key.clone()).collect()
+    }
+
     /// What the part is answered with as it stands.
     pub fn value(&self) -> Result<AnswerValue, Unclear> {
         let typed = self.typed();
@@ -176,13 +181,12 @@ impl PartDraft {
         let text = |text: &str| Ok(AnswerValue::Text(text.into()));
         match (self.part.kind(), self.chosen()) {
             (Kind::MultiChoice, at) => {
-                let options = &self.part.options.0;
-                let mut keys: Vec<_> = self.marked.iter().filter_map(|n| options.get(*n)).map(|c| c.key.clone()).collect();
+                let mut keys = self.marked_keys();
                 if is_typed
                     && at == Some(Choosable::Words)
-                    && let Unsure::Yes(near) = self.unsure(&typed)
+                    && let near @ (Meaning::Option(_) | Meaning::NearMiss(_)) = match_option::meaning(&self.part.options, &typed)
                 {
-                    return Err(near);
+                    return Err(self.near_miss(&typed, near));
                 }
                 keys.extend(is_typed.then_some(typed));
                 if keys.is_empty() { Err(Unclear::Because("mark with space, then press enter")) } else { Ok(AnswerValue::List(keys)) }
@@ -201,14 +205,16 @@ impl PartDraft {
             (_, Some(Choosable::Words)) => match match_option::meaning(&self.part.options, &typed) {
                 Meaning::Option(choice) => text(&choice.key),
                 Meaning::OwnWords => text(&typed),
-                Meaning::NearMiss(near) => Err(Unclear::Perhaps(near.into_iter().cloned().collect())),
+                near @ Meaning::NearMiss(_) => Err(self.near_miss(&typed, near)),
             },
         }
     }
 
-    /// Whether words of the person's own stand beside an option that is sent without them.
-    pub fn leaves_words_out(&self) -> bool {
-        matches!(self.chosen(), Some(Choosable::Option(_))) && !self.is_multiple() && !self.typed().trim().is_empty()
+    /// Words of the person's own beside an option that is sent without them.
+    pub fn words_beside(&self) -> Option<AtStake> {
+        let Some(Choosable::Option(n)) = self.chosen().filter(|_| !self.is_multiple()) else { return None };
+        let (option, words) = (self.part.options.0.get(n)?.key.clone(), self.typed());
+        (!words.trim().is_empty()).then_some(AtStake::WordsBeside { option, words })
     }
 
     fn is_answered_by(&self, number: &str) -> bool {
@@ -220,18 +226,14 @@ impl PartDraft {
         self.part.range.as_ref().map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words)
     }
 
-    fn unsure(&self, typed: &str) -> Unsure {
-        match match_option::meaning(&self.part.options, typed) {
-            Meaning::OwnWords => Unsure::No,
-            Meaning::Option(choice) => Unsure::Yes(Unclear::Perhaps(vec![choice.clone()])),
-            Meaning::NearMiss(near) => Unsure::Yes(Unclear::Perhaps(near.into_iter().cloned().collect())),
-        }
+    fn near_miss(&self, typed: &str, meaning: Meaning<'_>) -> Unclear {
+        let near = match meaning {
+            Meaning::Option(choice) => vec![choice.clone()],
+            Meaning::NearMiss(near) => near.into_iter().cloned().collect(),
+            Meaning::OwnWords => Vec::new(),
+        };
+        Unclear::NearMiss(AtStake::NearMiss { asked: self.part.question.clone(), words: typed.trim().to_owned(), near })
     }
-}
-
-enum Unsure {
-    Yes(Unclear),
-    No,
 }
 
 /// The answer to a whole question.
@@ -302,7 +304,7 @@ mod tests {
         let ship = || draft(r#"{"question":"Ship?","options":{"nowait":"Ship at once","no":"Do not ship"}}"#);
         assert_eq!(typed(ship(), "no"), Ok(AnswerValue::Text("no".into())));
         assert_eq!(typed(ship(), "none of it"), Ok(AnswerValue::Text("none of it".into())));
-        assert!(matches!(typed(ship(), "nowa"), Err(Unclear::Perhaps(near)) if near[0].key == "nowait"));
+        assert!(matches!(typed(ship(), "nowa"), Err(Unclear::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "nowait"));
         assert!(matches!(typed(ship(), " "), Err(Unclear::Because(_))));
     }
 

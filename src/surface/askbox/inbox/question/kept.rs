@@ -2,7 +2,6 @@
 //! when its question is opened again; a draft of a question that is over can be read there.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +21,6 @@ use crate::time::{self, Time};
 const MOST: usize = 100;
 /// The longest draft, in bytes.
 const LONGEST: u64 = 4 << 20;
-
-/// Since when drafts are not on the disk, and when they changed last.
-#[derive(Debug)]
-pub struct Unkept {
-    pub since: Instant,
-    pub last: Instant,
-}
 
 /// A draft as it is written down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

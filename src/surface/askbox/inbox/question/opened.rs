@@ -7,11 +7,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
 use crate::mailbox::AnswerValue;
-use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::question::Kind;
 use crate::surface::askbox::inbox::line::{self, Purpose};
 use crate::surface::askbox::inbox::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::surface::askbox::inbox::sender::shown::Shown;
+use crate::surface::person::press_again::AtStake;
 
 /// A question on the screen.
 #[derive(Debug)]
@@ -26,20 +26,8 @@ pub struct Opened {
     pub was_seen: Cell<bool>,
     /// The text about it as lines of so many columns: a long one takes a while.
     text: RefCell<(usize, Vec<Line<'static>>)>,
-    /// The options that typed words may mean.
-    pub meant: Option<Meant>,
-    /// Whether the draft is an earlier one and no key was pressed since: the first enter only says so.
+    /// True if the draft is an earlier one, and no key but enter was pressed since.
     is_unnoticed: bool,
-    /// Whether the person was told that enter leaves words out, and has pressed no other key since.
-    knows_what_is_left_out: bool,
-}
-
-/// A choice between what typed words may mean.
-#[derive(Debug)]
-pub struct Meant {
-    pub near: Vec<Choice>,
-    /// The chosen line: an option, behind them the words themselves, last "write it again". At first none, so that enter alone decides nothing.
-    pub at: Option<usize>,
 }
 
 /// What a key asks of the inbox.
@@ -48,6 +36,11 @@ pub enum Act {
     Nothing,
     /// Back to the list; the draft is kept.
     Back,
+    /// Gives this value to the part on the screen, with this at stake. A question of one part is answered by that.
+    Give(AnswerValue, Vec<AtStake>),
+    /// Asks what words mean that may mean an option.
+    AskMeaning(AtStake),
+    /// Sends the whole batch.
     Send(AnswerValue),
     /// For a text; with the letter that was pressed, where it may have been meant as the first one of a word.
     Ask(Purpose, Option<char>),
@@ -61,7 +54,7 @@ impl Opened {
         let is_unnoticed = draft.is_some();
         let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
         let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
-        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, meant: None, is_unnoticed, knows_what_is_left_out: false }
+        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, is_unnoticed }
     }
 
     /// Whether more of the text is below the screen.
@@ -78,24 +71,25 @@ impl Opened {
         text.1.clone()
     }
 
+    /// A draft from before that nobody has looked at.
+    pub fn unnoticed(&self) -> Option<AtStake> {
+        self.is_unnoticed.then_some(AtStake::EarlierDraft)
+    }
+
+    /// The person has looked at the draft.
+    pub fn notice(&mut self) {
+        self.is_unnoticed = false;
+    }
+
     /// What a key does.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let knew = std::mem::take(&mut self.knows_what_is_left_out);
-        self.knows_what_is_left_out = knew && key.code == KeyCode::Enter;
-        if knew && key.code == KeyCode::Char('n') {
-            return self.make_words_a_note();
-        }
-        if std::mem::take(&mut self.is_unnoticed) && key.code == KeyCode::Enter {
-            return Act::Say(Cow::Borrowed("this is your draft from before; enter again goes on with it"));
-        }
         match key.code {
             KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
             KeyCode::Char('n') if control => return Act::Ask(Purpose::Note, None),
             KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack, None),
             KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline, None),
-            _ if self.meant.is_some() => return self.key_of_meant(key),
             KeyCode::Esc => return Act::Back,
             KeyCode::Tab if self.shown.question().is_batch() => self.draft.at = (self.draft.at + 1).min(self.draft.parts.len()),
             KeyCode::BackTab => self.draft.at = self.draft.at.saturating_sub(1),
@@ -106,7 +100,7 @@ impl Opened {
     }
 
     /// The words that an option would leave out become the note, which is open to be changed.
-    fn make_words_a_note(&mut self) -> Act {
+    pub fn make_words_a_note(&mut self) -> Act {
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
         let words = part.typed();
         part.words = line::area("");
@@ -160,75 +154,45 @@ impl Opened {
         Act::Nothing
     }
 
-    /// Takes the part's answer; sends the whole, or goes on with the next part.
-    fn enter(&mut self) -> Act {
+    /// The part's answer as it stands.
+    fn enter(&self) -> Act {
         if self.shown.question().approval.is_some() && !self.was_seen.get() {
             return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down shows the rest"));
         }
-        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
+        let Some(part) = self.draft.part() else { return Act::Nothing };
         match part.value() {
-            Ok(value) if part.leaves_words_out() && !self.knows_what_is_left_out => {
-                self.knows_what_is_left_out = true;
-                Act::Say(format!("your own words would not be sent; enter again sends `{}`, n makes them a note", value.to_text()).into())
-            }
-            Ok(value) => self.take(value),
+            Ok(value) => Act::Give(value, part.words_beside().into_iter().collect()),
             Err(Unclear::Because(why)) => Act::Say(why.into()),
             Err(Unclear::Number(wanted)) => Act::Say(wanted.into()),
-            Err(Unclear::Perhaps(near)) => {
-                self.meant = Some(Meant { near, at: None });
-                Act::Nothing
-            }
+            Err(Unclear::NearMiss(near)) => Act::AskMeaning(near),
         }
     }
 
-    fn take(&mut self, value: AnswerValue) -> Act {
-        if let Some(part) = self.draft.part_mut() {
-            part.given = Some(value.clone());
+    /// Takes the part's answer, and goes on with the next part of a batch.
+    pub fn take(&mut self, value: AnswerValue) {
+        // Behind the last part, a batch is looked over.
+        let Some(part) = self.draft.part_mut() else { return };
+        part.given = Some(value);
+        if self.shown.question().is_batch() {
+            self.draft.at += 1;
+            self.scroll = 0;
         }
-        if !self.shown.question().is_batch() {
-            return Act::Send(value);
-        }
-        self.draft.at += 1;
-        self.scroll = 0;
-        Act::Nothing
     }
 
-    fn key_of_meant(&mut self, key: KeyEvent) -> Act {
-        let Some(meant) = &mut self.meant else { return Act::Nothing };
-        let last = meant.near.len() + 1;
-        match key.code {
-            KeyCode::Up => meant.at = Some(meant.at.map_or(last, |at| at.saturating_sub(1))),
-            KeyCode::Down => meant.at = Some(meant.at.map_or(0, |at| (at + 1).min(last))),
-            KeyCode::Char(c) if c.is_ascii_digit() => {
-                let place = usize::try_from(c.to_digit(10).unwrap_or(0)).unwrap_or(0);
-                meant.at = place.checked_sub(1).filter(|n| *n <= last).or(meant.at);
-            }
-            KeyCode::Esc => self.meant = None,
-            KeyCode::Enter => return self.decide_meant(),
-            _ => {}
-        }
-        Act::Nothing
-    }
-
-    fn decide_meant(&mut self) -> Act {
-        let Some(at) = self.meant.as_ref().and_then(|meant| meant.at) else {
-            return Act::Say(Cow::Borrowed("choose first: a number, or the arrow keys"));
-        };
-        let Some(meant) = self.meant.take() else { return Act::Nothing };
-        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
-        let (marked, typed) = (part.marked.clone(), part.typed());
-        let said = match meant.near.get(at) {
-            Some(choice) => choice.key.clone(),
-            None if at == meant.near.len() => typed,
-            None => return Act::Nothing,
-        };
-        if part.is_multiple() {
-            let mut keys: Vec<String> =
-                marked.iter().filter_map(|n| part.part.options.0.get(*n)).map(|c| c.key.clone()).filter(|key| *key != said).collect();
+    /// The part's answer once the person has said what the words mean: the option at this place, or behind the options the words themselves.
+    pub fn meant(&self, at: usize) -> Act {
+        let Some(part) = self.draft.part() else { return Act::Nothing };
+        let Err(Unclear::NearMiss(asked)) = part.value() else { return self.enter() };
+        let AtStake::NearMiss { near, .. } = &asked else { return Act::Nothing };
+        let said = near.get(at).map_or_else(|| part.typed(), |choice| choice.key.clone());
+        let value = if part.is_multiple() {
+            let mut keys: Vec<_> = part.marked_keys().into_iter().filter(|key| *key != said).collect();
             keys.push(said);
-            return self.take(AnswerValue::List(keys));
-        }
-        self.take(AnswerValue::Text(said))
+            AnswerValue::List(keys)
+        } else {
+            AnswerValue::Text(said)
+        };
+        Act::Give(value, vec![asked])
     }
 
     /// Whether words of the person's own can be an answer here.

@@ -1,6 +1,8 @@
 //! What became of answered questions: the second pane of the inbox. What was sent to other machines from this screen comes first; what their runs
 //! do is seen there.
 
+use std::time::{Duration, Instant};
+
 use crate::id::RoundId;
 use crate::mailbox::listing::past_rounds;
 use crate::mailbox::{AnswerValue, Mailbox};
@@ -17,11 +19,16 @@ use crate::time::{self, Time};
 /// How many rounds are shown, the newest first.
 const SHOWN: usize = 100;
 
+/// The shortest time between two readings of the answered rounds.
+const READ_EVERY: Duration = Duration::from_millis(300);
+
 /// The rounds that were answered or are over, and which of them is chosen.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     pub rows: Vec<Outcome>,
     pub at: usize,
+    /// Since when they may be old.
+    old_since: Option<Instant>,
 }
 
 /// How an answered round stands.
@@ -65,9 +72,19 @@ impl Outcomes {
         let rows: Vec<_> = sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(outcome)).collect();
         let chosen = before.and_then(Self::chosen).map(|chosen| chosen.at.clone());
         let at = chosen.and_then(|at| rows.iter().position(|row| row.at == at)).unwrap_or(0);
-        let mut outcomes = Self { rows, at };
+        let mut outcomes = Self { rows, at, old_since: None };
         outcomes.look_at_chosen(mailbox);
         outcomes
+    }
+
+    /// A round may have moved on.
+    pub fn grow_old(&mut self) {
+        self.old_since.get_or_insert_with(Instant::now);
+    }
+
+    /// When they are to be read again.
+    pub fn reads_at(&self) -> Option<Instant> {
+        self.old_since.map(|since| since + READ_EVERY)
     }
 
     pub fn chosen(&self) -> Option<&Outcome> {

@@ -13,6 +13,7 @@ use crate::surface::ask_answer::question_text::{self, Earlier};
 use crate::surface::askbox::web::form::{Filled, FilledPart, Open};
 use crate::surface::askbox::web::pages::markdown;
 use crate::surface::person::left_out::LeftOut;
+use crate::surface::person::press_again::AtStake;
 use crate::text;
 use crate::time;
 
@@ -56,11 +57,11 @@ pub struct Asked {
     pub note: String,
     pub why: String,
     pub back: String,
-    /// What the button that was pressed would leave out, and the names of such texts.
+    /// The texts that the button that was pressed would leave out, and what it does when it is pressed again.
     pub left_out: Vec<LeftOut>,
-    pub left: String,
-    /// The button that was pressed, as it is labelled.
-    pub pressed: &'static str,
+    pub goes_on: String,
+    /// What the person was told of.
+    pub told: String,
 }
 
 /// One part of a question.
@@ -81,7 +82,9 @@ pub struct AskedPart {
     pub words: String,
     pub chosen: Chosen,
     /// What is missing.
-    pub open: Option<&'static str>,
+    pub open: Option<Cow<'static, str>>,
+    /// True if the person is asked what the words mean, or has said it.
+    pub asks_what_is_meant: bool,
     /// The options that the words may mean, and what the person said of that.
     pub perhaps: Vec<AskedOption>,
     pub meant: Option<String>,
@@ -163,9 +166,12 @@ impl Asked {
             note: filled.note.clone(),
             why: filled.why.clone(),
             back: filled.back.clone(),
-            left_out: filled.left_out.clone(),
-            left: filled.left.iter().map(Uuid::to_string).collect::<Vec<_>>().join(" "),
-            pressed: button(&filled.act, question),
+            left_out: match &filled.left_out {
+                Some(AtStake::LeftOut { texts, .. }) => texts.clone(),
+                _ => Vec::new(),
+            },
+            goes_on: filled.left_out.as_ref().map_or_else(String::new, |left| left.told_of_a_list(&again(&filled.act, question))),
+            told: filled.told.to_form(),
         })
     }
 
@@ -175,15 +181,16 @@ impl Asked {
     }
 }
 
-/// What stands on a button of the form.
-fn button(act: &str, question: &Question) -> &'static str {
-    match (act, question.approval.is_some()) {
+/// The button that was pressed, to be pressed once more.
+fn again(act: &str, question: &Question) -> String {
+    let label = match (act, question.approval.is_some()) {
         ("back", _) => "Ask back",
         ("decline", false) => "Decline to answer",
         ("decline", true) => "Deny the call",
         (_, false) => "Send the answer",
         (_, true) => "Allow",
-    }
+    };
+    format!("\"{label}\" again")
 }
 
 /// The first line of what is asked, and the rest. Of a batch without a text of its own, its number of questions.
@@ -213,22 +220,24 @@ impl AskedPart {
             is_chosen: filled.has(&place.to_string()),
         };
         let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();
-        let near = match &filled.open {
-            Some(Open::Perhaps(places)) => places.as_slice(),
-            _ => &[],
+        let asks = match &filled.open {
+            Some(Open::NearMiss(thing @ AtStake::NearMiss { near, .. })) => Some((thing.told(""), near)),
+            _ => None,
         };
+        let near = part.options.0.iter().enumerate().filter(|(_, choice)| asks.as_ref().is_some_and(|(_, near)| near.contains(choice)));
         // What the person said of the words is shown again with them.
         let meant = filled.meant.clone().filter(|_| filled.open.is_none());
         let said = meant.as_deref().and_then(|place| place.parse::<usize>().ok());
-        let perhaps = near.iter().copied().chain(said).filter_map(|place| options.get(place)).cloned().collect();
-        let open = match &filled.open {
-            Some(Open::Because(why)) => Some(*why),
-            Some(Open::Perhaps(near)) if near.is_empty() => {
-                Some("Is this one of the options? Choose it above; or say below that these are your own words.")
+        let perhaps = near.map(|(place, _)| place).chain(said).filter_map(|place| options.get(place)).cloned().collect();
+        let open = match (&filled.open, &asks) {
+            (Some(Open::Because(why)), _) => Some(Cow::Borrowed(*why)),
+            (_, Some((asked, near))) if near.is_empty() => {
+                Some(Cow::Owned(format!("{asked} Choose it above; or say below that these are your own words.")))
             }
-            Some(Open::Perhaps(_)) => Some("Is this one of the options?"),
-            None => None,
+            (_, Some((asked, _))) => Some(Cow::Owned(asked.clone())),
+            (_, None) => None,
         };
+        let asks_what_is_meant = meant.is_some() || asks.is_some();
         let has_options = matches!(kind, Kind::Choice | Kind::MultiChoice);
         Self {
             n,
@@ -243,15 +252,12 @@ impl AskedPart {
             words: filled.words.clone(),
             chosen: Chosen { yes: filled.has("yes"), no: filled.has("no"), words: filled.has("words") },
             open,
+            asks_what_is_meant,
             perhaps,
             meant,
         }
     }
 
-    /// Whether the person is asked what the words mean, or has said it.
-    pub fn asks_what_is_meant(&self) -> bool {
-        self.meant.is_some() || self.open.is_some_and(|open| open.starts_with("Is this"))
-    }
     /// Whether the person said that the words mean this: the place of an option, or `own`.
     pub fn is_meant(&self, what: &str) -> bool {
         self.meant.as_deref() == Some(what)

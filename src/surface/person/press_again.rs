@@ -1,0 +1,275 @@
+//! The one question before a decision that would lose something, or that the person may not mean.
+//!
+//! The person is told once what is at stake. The same key or button then goes on, as long as exactly the same is at stake for the same
+//! question. Any other key forgets what was told. A change of the question, of a text, or of what would be declined is something else, of which
+//! the person was not told.
+
+use std::fmt::Debug;
+
+use uuid::Uuid;
+
+use crate::address::Address;
+use crate::id::QuestionId;
+use crate::mailbox::Question;
+use crate::mailbox::documents::fields::options::Choice;
+use crate::surface::person::as_shown;
+use crate::surface::person::left_out::{Act, LeftOut};
+use crate::text::excerpt;
+
+/// Something that the next key or button would lose, or would decide although the person may not mean it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AtStake {
+    /// Texts that the decision does not send.
+    LeftOut {
+        /// The decision.
+        act: Act,
+        /// The texts.
+        texts: Vec<LeftOut>,
+    },
+    /// Words of the person's own beside a chosen option. The option is sent without them.
+    WordsBeside {
+        /// The key of the option.
+        option: String,
+        /// The words.
+        words: String,
+    },
+    /// A draft from before that nobody has looked at since it is open again.
+    EarlierDraft,
+    /// A text whose window was opened by a letter. The letter may have been the first one of a word.
+    Begun {
+        /// The letter and the text.
+        word: String,
+        /// The decision that the window makes; `None` for a note.
+        act: Option<Act>,
+        /// True if the question takes words of the person's own.
+        takes_words: bool,
+    },
+    /// Words that may mean one of these options.
+    NearMiss {
+        /// The part of the question.
+        asked: String,
+        /// The words.
+        words: String,
+        /// The options, if any is near.
+        near: Vec<Choice>,
+    },
+    /// Questions that are declined together.
+    DeclinedTogether {
+        /// The questions.
+        questions: Vec<Named>,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// A question of a list, as the person knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its workflow.
+    pub address: Address,
+    /// Its round; `None` for a question that was made by hand.
+    pub question: Option<QuestionId>,
+    /// Its first line.
+    pub headline: String,
+}
+
+impl AtStake {
+    /// Says in one sentence what is at stake. `again` says how the person goes on, as in `enter again`.
+    #[must_use]
+    pub fn told(&self, again: &str) -> String {
+        match self {
+            Self::LeftOut { texts, .. } => {
+                let all: Vec<_> = texts.iter().map(|left| quoted(&left.place, &left.text)).collect();
+                format!("{} {}", all.join(", "), self.told_of_a_list(again))
+            }
+            Self::WordsBeside { option, words } => {
+                format!("{} would not be sent; {again} sends `{option}`, n makes them a note", quoted("your own words", words))
+            }
+            Self::EarlierDraft => format!("this is your draft from before; {again} goes on with it"),
+            Self::Begun { word, act, takes_words } => {
+                let does = act.map_or("keeps the note", Act::does);
+                let word = excerpt(word, 60);
+                if *takes_words {
+                    format!("did you mean \"{word}\" as your answer? tab takes it as your own words; {again} {does}")
+                } else {
+                    format!("did you mean \"{word}\"? this question takes no words of yours; {again} {does}, esc leads back")
+                }
+            }
+            Self::NearMiss { .. } => "Is this one of the options?".into(),
+            Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
+            Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),
+        }
+    }
+
+    /// The end of [`Self::told`] behind a list of the texts that are left out.
+    #[must_use]
+    pub fn told_of_a_list(&self, again: &str) -> String {
+        match self {
+            Self::LeftOut { act, .. } => format!("would not be sent; {again} {} without it", act.does()),
+            other => other.told(again),
+        }
+    }
+
+    /// Names each thing, so that another text, question or decision has another name.
+    fn names(&self, about: Uuid) -> Vec<Uuid> {
+        // `Debug` quotes texts, so that two things never read the same.
+        let name = |thing: &dyn Debug| Uuid::new_v5(&about, format!("{thing:?}").as_bytes());
+        match self {
+            Self::LeftOut { texts, .. } => texts.iter().map(|text| name(&text.hash)).collect(),
+            Self::DeclinedTogether { questions, why } => questions.iter().map(|question| name(&(question, why))).collect(),
+            one => vec![name(one)],
+        }
+    }
+}
+
+/// Names a question as it is shown. No question has the name of one that cannot be read, so that its person is told each time.
+#[must_use]
+pub fn about(question: &Question) -> Uuid {
+    as_shown::hash(question).unwrap_or_else(|_| Uuid::new_v4())
+}
+
+fn quoted(place: &str, text: &str) -> String {
+    format!("{place} (\"{}\")", excerpt(text, 24))
+}
+
+/// The things that the person was told of, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PressAgain(Vec<Uuid>);
+
+impl PressAgain {
+    /// Reads what a form names. The page gives it to the browser with the question, and gets it back with the pressed button.
+    #[must_use]
+    pub fn of_form(field: &str) -> Self {
+        Self(field.split(' ').filter_map(|name| Uuid::parse_str(name).ok()).collect())
+    }
+
+    /// The field of a form.
+    #[must_use]
+    pub fn to_form(&self) -> String {
+        self.0.iter().map(Uuid::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    /// True if the person was told of all of this, about this question.
+    #[must_use]
+    pub fn was_told(&self, about: Uuid, thing: &AtStake) -> bool {
+        thing.names(about).iter().all(|name| self.0.contains(name))
+    }
+
+    /// The person is told of this.
+    pub fn tell(&mut self, about: Uuid, thing: &AtStake) {
+        let new: Vec<_> = thing.names(about).into_iter().filter(|name| !self.0.contains(name)).collect();
+        self.0.extend(new);
+    }
+
+    /// Returns what the person is to be told of first. Nothing else counts as told any more but what is at stake now.
+    pub fn untold<'a>(&mut self, about: Uuid, at_stake: &'a [AtStake]) -> Vec<&'a AtStake> {
+        let names: Vec<_> = at_stake.iter().flat_map(|thing| thing.names(about)).collect();
+        self.0.retain(|name| names.contains(name));
+        at_stake.iter().filter(|thing| !self.was_told(about, thing)).collect()
+    }
+
+    /// Another key was pressed.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Uuid = Uuid::from_bytes([1; 16]);
+    const AGAIN: &str = "enter again";
+
+    fn left_out(act: Act, text: &str) -> AtStake {
+        let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{act:?}{text}").as_bytes());
+        AtStake::LeftOut { act, texts: vec![LeftOut { place: "the note".into(), text: text.into(), hash }] }
+    }
+
+    fn choice(key: &str) -> Choice {
+        serde_json::from_value(serde_json::json!({"label": key})).unwrap()
+    }
+
+    fn named(id: &str, headline: &str) -> Named {
+        Named { address: Address::here(id.parse().unwrap()), question: None, headline: headline.into() }
+    }
+
+    fn together(questions: &[&Named], why: &str) -> AtStake {
+        AtStake::DeclinedTogether { questions: questions.iter().map(|named| (*named).clone()).collect(), why: why.into() }
+    }
+
+    /// Each kind of thing, and the same kind with one thing changed.
+    fn all() -> Vec<(AtStake, AtStake)> {
+        let beside = |option: &str, words: &str| AtStake::WordsBeside { option: option.into(), words: words.into() };
+        let begun = |word: &str, act| AtStake::Begun { word: word.into(), act, takes_words: true };
+        let near = |words: &str, near: &[&str]| {
+            let near = near.iter().map(|key| choice(key)).collect();
+            AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
+        };
+        let (one, two) = (named("one", "One?"), named("two", "Two?"));
+        vec![
+            (left_out(Act::Send, "a"), left_out(Act::Send, "b")),
+            (left_out(Act::Send, "a"), left_out(Act::Decline, "a")),
+            (beside("keep", "x"), beside("merge", "x")),
+            (beside("keep", "x"), beside("keep", "y")),
+            (begun("both", Some(Act::AskBack)), begun("bother", Some(Act::AskBack))),
+            (begun("none", None), begun("none", Some(Act::Decline))),
+            (near("mrege", &["merge"]), near("mreg", &["merge"])),
+            (near("mrege", &["merge"]), near("mrege", &["merge", "emerge"])),
+            (together(&[&one], "no"), together(&[&two], "no")),
+            (together(&[&one], "no"), together(&[&one], "never")),
+            (together(&[&one], "no"), together(&[&named("one", "Another?")], "no")),
+            (AtStake::EarlierDraft, beside("a", "b")),
+        ]
+    }
+
+    #[test]
+    fn the_same_key_goes_on_only_while_the_very_same_is_at_stake() {
+        for (thing, changed) in all() {
+            let mut again = PressAgain::default();
+            assert_eq!(again.untold(HERE, std::slice::from_ref(&thing)), [&thing], "the first press tells");
+            again.tell(HERE, &thing);
+            assert!(again.untold(HERE, std::slice::from_ref(&thing)).is_empty(), "the second one goes on: {thing:?}");
+            assert!(!again.was_told(Uuid::nil(), &thing), "another question, or another text of it: {thing:?}");
+            assert_eq!(again.untold(HERE, std::slice::from_ref(&changed)), [&changed], "{thing:?}");
+            assert!(!again.was_told(HERE, &thing), "what is no longer at stake is forgotten: {thing:?}");
+            again.tell(HERE, &thing);
+            again.forget();
+            assert!(!again.was_told(HERE, &thing), "another key: {thing:?}");
+        }
+    }
+
+    #[test]
+    fn a_form_carries_what_its_person_was_told_of() {
+        let mut again = PressAgain::default();
+        let things: Vec<_> = all().into_iter().map(|(thing, _)| thing).collect();
+        things.iter().for_each(|thing| again.tell(HERE, thing));
+        let again = PressAgain::of_form(&format!("nonsense {}", again.to_form()));
+        assert!(things.iter().all(|thing| again.was_told(HERE, thing)));
+    }
+
+    #[test]
+    fn fewer_of_the_told_things_go_on_and_more_do_not() {
+        let (one, two) = (named("one", "One?"), named("two", "Two?"));
+        let mut again = PressAgain::default();
+        again.tell(HERE, &together(&[&one, &two], "no"));
+        assert!(again.untold(HERE, &[together(&[&one], "no")]).is_empty());
+        assert!(!again.was_told(HERE, &together(&[&one, &two], "no")), "nor are more of them told");
+    }
+
+    #[test]
+    fn each_thing_is_told_in_one_sentence_that_names_it() {
+        let told: Vec<_> = all().iter().map(|(thing, _)| thing.told(AGAIN)).collect();
+        for words in [
+            "the note (\"a\") would not be sent; enter again sends your answer without it",
+            "your own words (\"x\") would not be sent; enter again sends `keep`, n makes them a note",
+            "did you mean \"both\" as your answer? tab takes it as your own words; enter again asks the agent back",
+            "did you mean \"none\" as your answer? tab takes it as your own words; enter again keeps the note",
+            "this is your draft from before; enter again goes on with it",
+            "Is this one of the options?",
+            "Decline this question?",
+        ] {
+            assert!(told.iter().any(|told| told == words), "no {words:?} in {told:#?}");
+        }
+    }
+}
