@@ -430,4 +430,64 @@ mod tests {
         assert_eq!(content(&format!(r#"{{"workflow_id":"w","prompt":"do",{results}}}"#)), "results");
         assert_eq!(content(&format!(r#"{{"workflow_id":"w","prompt":"do","answer":"a",{results}}}"#)), "question");
     }
+
+    /// Every field of a document, as it is spelled, in the order in which it is written.
+    const FIELDS: [(&str, &str); 36] = [
+        ("schema_version", "1"),
+        ("question", r#""Which?""#),
+        ("type", r#""choice""#),
+        ("options", r#"{"a":"A"}"#),
+        ("free_text", "false"),
+        ("range", r#"{"min":1.0}"#),
+        ("questions", r#"[{"question":"?"}]"#),
+        ("workflow_id", r#""w""#),
+        ("question_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("checkpoint", r#""/c""#),
+        ("timestamp", r#""today""#),
+        ("asked_by", r#""ann""#),
+        ("context", r#""why""#),
+        ("expires_at", r#""2026-01-01T00:00:00Z""#),
+        ("on_expiry", r#""cancel""#),
+        ("default", r#""a""#),
+        ("until", r#"{"file":"/x"}"#),
+        ("remind_every", r#""4h""#),
+        ("priority", "2"),
+        ("session_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("cwd", r#""/d""#),
+        ("config_dir", r#""/e""#),
+        ("parent", r#""p""#),
+        ("asked_in", r#"{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#),
+        ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("tool_call", r#"{"name":"T","id":"t"}"#),
+        ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+        ("elicited_by", r#""server""#),
+        ("to_session", "true"),
+        ("prompt", r#""do""#),
+        ("reads", r#"["/f"]"#),
+        ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),
+        ("answer", r#"{"outcome":"answered","value":"a","by":"ann","channel":"x"}"#),
+        ("taken_back", r#"{"at":"2026-01-01T00:00:00Z","by":"ann","answer":"a"}"#),
+        ("closed", r#"{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}"#),
+        ("late_answers", r#"[{"outcome":"answered","value":"b","by":"bob","channel":"x"}]"#),
+    ];
+
+    #[test]
+    fn a_field_of_another_kind_survives_in_its_place() {
+        let spelled = |is_there: &dyn Fn(&str) -> bool| {
+            let fields = FIELDS.iter().filter(|(name, _)| *name == "workflow_id" || is_there(name));
+            format!("{{{}}}", fields.map(|(name, value)| format!("\"{name}\":{value}")).collect::<Vec<_>>().join(","))
+        };
+        let survives = |document: String| {
+            let question: Question = serde_json::from_str(&document).unwrap();
+            assert_eq!(serde_json::to_string(&question).unwrap(), document);
+        };
+        survives(spelled(&|_| true));
+        for (one, _) in FIELDS {
+            survives(spelled(&|name| name == one));
+            survives(spelled(&|name| name != one));
+            survives(spelled(&|name| [one, "prompt"].contains(&name)));
+            survives(spelled(&|name| [one, "results"].contains(&name)));
+            survives(spelled(&|name| ![one, "answer"].contains(&name)));
+        }
+    }
 }

@@ -245,4 +245,37 @@ mod tests {
             assert!(policy.judge(&asked(&forged)).is_err() && signed.judge(&asked(&forged)).is_err(), "{forged}");
         }
     }
+
+    #[test]
+    fn a_task_with_a_questions_field_begins_nothing_unsigned() {
+        let signed = requires(&SecretKey::generate());
+        let results = r#","results":[{"workflow_id":"c","end":"finished"}]"#;
+        for told in [r#","prompt":"do""#, results, &format!(r#","prompt":"do"{results}"#)] {
+            let judged = |more: &str| signed.judge(&asked(&format!("{told}{more}")));
+            for (field, value) in [
+                ("options", r#"["a"]"#),
+                ("questions", r#"[{"question":"?"}]"#),
+                ("type", r#""number""#),
+                ("free_text", "true"),
+                ("range", r#"{"min":1}"#),
+                ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+                ("tool_call", r#"{"name":"x","id":"x"}"#),
+                ("elicited_by", r#""x""#),
+                ("to_session", "true"),
+                ("until", r#"{"file":"/x"}"#),
+                ("default", r#""a""#),
+                ("context", r#""x""#),
+                ("asked_by", r#""x""#),
+                ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+            ] {
+                let problem = format!("it is a task, but has `{field}`, as only a question has");
+                assert_eq!(judged(&format!(",\"{field}\":{value}")), Err(Untrusted(problem)));
+            }
+            let of_both =
+                r#","reads":["/x"],"type":"text","priority":1,"expires_at":"2026-01-01T00:00:00Z","on_expiry":"keep","remind_every":"4h""#;
+            assert_eq!(judged(of_both), Ok(()));
+            assert_eq!(judged(r#","answer":"a""#), Err(Untrusted("it is not signed (answers.require_signed)".into())));
+        }
+        assert_eq!(signed.judge(&asked(r#","reads":["/x"]"#)), Err(Untrusted("it has no answer".into())));
+    }
 }
