@@ -121,13 +121,13 @@ fn is_as_meant(question: &Question, answer: Answer) {
     let values: Vec<AnswerValue> = match value {
         AnswerValue::Batch(map) => {
             assert_eq!(map.len(), parts.len());
-            let of = |n: usize, part: &askbox::mailbox::documents::question::Part| map[&part.key(n)].clone();
+            let of = |n: usize, part: &askbox::mailbox::documents::asked::Part| map[&part.key(n)].clone();
             parts.iter().enumerate().map(|(n, part)| AnswerValue::from_json(of(n, part)).expect("a plain value")).collect()
         }
         one => vec![one.clone()],
     };
     for (part, value) in parts.iter().zip(values) {
-        use askbox::mailbox::documents::question::Kind;
+        use askbox::mailbox::documents::asked::Kind;
         let items = match &value {
             AnswerValue::Text(text) => vec![text.clone()],
             AnswerValue::List(items) => items.clone(),

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::mailbox::documents::asked::Asked;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::question::Question;
 
 /// The field beside a question that people elsewhere are shown: the hash of what its machine keeps to itself, so that they can sign for it.
@@ -16,10 +18,9 @@ pub fn shown(question: &Question) -> Question {
         session_id: None,
         config_dir: None,
         asked_in: None,
-        tool_call: None,
-        prompt: None,
         reads: Vec::new(),
-        results: Vec::new(),
+        asked: Asked { tool_call: None, ..question.asked.clone() },
+        unanswered: Content::Question,
         answer: None,
         closed: None,
         late_answers: Vec::new(),
@@ -29,6 +30,7 @@ pub fn shown(question: &Question) -> Question {
 
 /// What [`shown`] leaves out of the question itself, in the order in which it is hashed.
 pub fn of_its_machine(question: &Question) -> impl Serialize {
-    let (call, is_told) = (&question.tool_call, (&question.prompt, &question.reads, &question.results));
+    let (call, (prompt, results)) = (&question.asked.tool_call, question.unanswered.spelled());
+    let is_told = (prompt, &question.reads, results);
     (&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in, call, is_told.0, is_told.1, is_told.2)
 }

@@ -14,9 +14,10 @@ use crate::error::{Error, Result};
 use crate::id::RoundId;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::answer::{Answer, BY_DEFAULT};
+use crate::mailbox::documents::asked::OnExpiry;
 use crate::mailbox::documents::fields::closing::{Closed, Closing};
 use crate::mailbox::documents::fields::until::Until;
-use crate::mailbox::documents::question::{OnExpiry, QuestionDocument};
+use crate::mailbox::documents::question::QuestionDocument;
 use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::round;
@@ -45,7 +46,7 @@ pub enum Expiry {
 /// Answers a question with the event that it waits for. The caller has found that `until` has come.
 pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
-    if pending(mailbox, &lock, round)?.is_none_or(|document| document.typed.until.as_ref() != Some(until)) {
+    if pending(mailbox, &lock, round)?.is_none_or(|document| document.typed.asked.until.as_ref() != Some(until)) {
         return Ok(Expiry::Nothing);
     }
     drop(lock);
@@ -56,15 +57,15 @@ pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry>
 pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
     let Some(document) = pending(mailbox, &lock, round)? else { return Ok(Expiry::Nothing) };
-    let due = document.typed.expires_at.filter(|at| *at <= now);
-    if let Some(until @ Until::At(at)) = &document.typed.until
+    let due = document.typed.asked.expires_at.filter(|at| *at <= now);
+    if let Some(until @ Until::At(at)) = &document.typed.asked.until
         && *at <= due.unwrap_or(now)
     {
         drop(lock);
         return answer(mailbox, round, until.answer(), Expiry::Came);
     }
     let Some(expires_at) = due else { return Ok(Expiry::Nothing) };
-    match (document.typed.on_expiry(), policy.value_in_time(&document.typed)) {
+    match (document.typed.asked.on_expiry(), policy.value_in_time(&document.typed)) {
         (OnExpiry::Default, Some(value)) => {
             drop(lock);
             answer(mailbox, round, Answer::value(value, BY_DEFAULT, "timer"), Expiry::Defaulted)
@@ -74,7 +75,7 @@ pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) ->
             Ok(Expiry::Cancelled)
         }
         _ if timers::note_overdue(mailbox, round, expires_at)? => {
-            let is_open = document.typed.on_expiry() == OnExpiry::Default;
+            let is_open = document.typed.asked.on_expiry() == OnExpiry::Default;
             audit::record(mailbox, Entry::of("overdue", round).by("timer").why(if is_open { timers::UNDECIDED } else { "" }));
             Ok(Expiry::Kept)
         }

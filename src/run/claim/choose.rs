@@ -111,7 +111,7 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     if !matches!(by, By::Inline(_)) && Lock::is_held(&waiter_path(mailbox, workflow))? {
         return refused(Refusal::AwaitedInline(round));
     }
-    if matches!(by, By::Watcher(_)) && document.typed.to_session {
+    if matches!(by, By::Watcher(_)) && document.typed.asked.to_session {
         return refused(Refusal::AwaitedBySession(round));
     }
     // An asker that waits inline launches nothing, and may itself be the run of the earlier round.

@@ -85,7 +85,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     drop(claiming);
     let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };
     let last = record::latest(mailbox, round)?;
-    if document.typed.to_session
+    if document.typed.asked.to_session
         && last.as_ref().is_none_or(|last| last.claimant == Claimant::Inline && last.state == State::Claimed)
         && give_back(mailbox, config, &document, round, orphans)?
     {

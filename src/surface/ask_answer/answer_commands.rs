@@ -190,9 +190,9 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
     let found = answering::question(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
         let question = &found.document.typed;
-        if question.questions.len() > ask_user::MAX_QUESTIONS {
+        if question.asked.questions.len() > ask_user::MAX_QUESTIONS {
             let problem =
-                format!("AskUserQuestion takes {} questions a call, here are {}", ask_user::MAX_QUESTIONS, question.questions.len());
+                format!("AskUserQuestion takes {} questions a call, here are {}", ask_user::MAX_QUESTIONS, question.asked.questions.len());
             program::warn(&format!("{problem}: call it several times and put the answers together"));
         }
         return program::print_json(&ask_user::to_input(question));

@@ -8,8 +8,8 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::documents::checks::match_option;
-use crate::mailbox::documents::question::Kind;
 use crate::mailbox::listing::near_id;
 use crate::mailbox::round::{self, Round};
 use crate::mailbox::transitions::accept::Accepted;
@@ -49,7 +49,7 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 /// # Errors
 /// [`Error::Conflict`] within a run, for a question whether a tool call may be made.
 pub fn only_a_person_approves(question: &Question) -> Result<()> {
-    if question.approval.is_none() || !ancestry::is_below_a_run() {
+    if question.asked.approval.is_none() || !ancestry::is_below_a_run() {
         return Ok(());
     }
     Err(Error::conflict(
@@ -87,7 +87,7 @@ fn value_of(word: &str) -> Result<String> {
 
 /// Reads `id=value` for each question of a batch; a repeated id adds to its list.
 fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
-    let keys: Vec<(String, Kind)> = question.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
+    let keys: Vec<(String, Kind)> = question.asked.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
     let mut map = Map::new();
     for word in words {
         // An id may contain `=`, so the longest id that fits is taken.
@@ -116,7 +116,8 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
 pub fn how_to_answer(question: &Question) -> String {
     let id = &question.workflow_id;
     if question.is_batch() {
-        let pairs: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
+        let pairs: Vec<_> =
+            question.asked.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
         return text::excerpt(&format!("ask-answer {id} {}", pairs.join(" ")), 300);
     }
     let part = question.parts().remove(0);

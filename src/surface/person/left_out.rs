@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::mailbox::Question;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::text;
 
 /// A text that the decision does not send.
@@ -59,7 +59,7 @@ pub fn of(filled: &Texts<'_>, question: &Question, act: &str) -> Vec<LeftOut> {
         add("back", "your question to the agent".into(), filled.back);
     }
     if act != "decline" {
-        let place = if question.approval.is_some() { "why you deny it" } else { "why you decline" };
+        let place = if question.asked.approval.is_some() { "why you deny it" } else { "why you decline" };
         add("why", place.into(), filled.why);
     }
     all

@@ -35,7 +35,7 @@ impl Watcher<'_> {
             Err(e) => return Err(e),
         };
         let is_same = round::of_pending(&self.mailbox, &document.typed)? == *round;
-        Ok(document.typed.until.filter(|_| is_same))
+        Ok(document.typed.asked.until.filter(|_| is_same))
     }
 
     /// Applies the date of a question. If that waits for a file, the file is looked at first: it may have come while no watcher ran.

@@ -1,24 +1,24 @@
 //! The rules of a question with the field `approval`: it has exactly two options, and nothing but a person's choice answers it.
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::asked::{Asked, Kind, OnExpiry};
 use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
-use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 
 /// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 256;
 
 /// Checks the rules of a question with an approval. Silence, an event and words of one's own approve nothing.
-pub(in crate::mailbox::documents) fn check(question: &Question) -> Result<()> {
-    let Some(approval) = &question.approval else { return Ok(()) };
+pub(in crate::mailbox::documents) fn check(asked: &Asked) -> Result<()> {
+    let Some(approval) = &asked.approval else { return Ok(()) };
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
     if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
         return wrong("approval", "has a tool or a sha256 that cannot be right");
     }
-    let keys: Vec<_> = question.options.0.iter().map(|choice| choice.key.as_str()).collect();
-    if question.is_batch() || question.kind != Some(Kind::Choice) || keys != [ONCE, WORKFLOW] || question.free_text != Some(false) {
+    let keys: Vec<_> = asked.options.0.iter().map(|choice| choice.key.as_str()).collect();
+    if !asked.questions.is_empty() || asked.kind != Some(Kind::Choice) || keys != [ONCE, WORKFLOW] || asked.free_text != Some(false) {
         return wrong("approval", "stands in a question that is no choice between `once` and `workflow` alone");
     }
-    if question.default.is_some() || question.until.is_some() || question.on_expiry == Some(OnExpiry::Default) {
+    if asked.default.is_some() || asked.until.is_some() || asked.on_expiry == Some(OnExpiry::Default) {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
     }
     Ok(())
@@ -30,31 +30,32 @@ mod tests {
     use crate::mailbox::documents::answer::{Answer, AnswerValue};
     use crate::mailbox::documents::checks::check_answer::{self, Given};
     use crate::mailbox::documents::fields::approval::{Approval, CallHash, options};
+    use crate::mailbox::documents::question::Question;
 
     fn asked() -> Question {
         let mut question = Question::new("w".parse().unwrap(), "?");
-        question.kind = Some(Kind::Choice);
-        question.options = options();
-        question.free_text = Some(false);
-        question.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
+        question.asked.kind = Some(Kind::Choice);
+        question.asked.options = options();
+        question.asked.free_text = Some(false);
+        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
         question
     }
 
     #[test]
     fn a_question_that_silence_or_an_event_could_answer_is_no_approval() {
-        assert!(check(&asked()).is_ok());
+        assert!(check(&asked().asked).is_ok());
         let cases: [fn(&mut Question); 6] = [
-            |q| q.default = Some(AnswerValue::Text("once".into())),
-            |q| q.on_expiry = Some(OnExpiry::Default),
-            |q| q.free_text = None,
-            |q| q.kind = None,
-            |q| q.options.0.truncate(1),
-            |q| q.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
+            |q| q.asked.default = Some(AnswerValue::Text("once".into())),
+            |q| q.asked.on_expiry = Some(OnExpiry::Default),
+            |q| q.asked.free_text = None,
+            |q| q.asked.kind = None,
+            |q| q.asked.options.0.truncate(1),
+            |q| q.asked.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
         ];
         for change in cases {
             let mut question = asked();
             change(&mut question);
-            assert!(check(&question).is_err(), "{question:?}");
+            assert!(check(&question.asked).is_err(), "{question:?}");
         }
     }
 

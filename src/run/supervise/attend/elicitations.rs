@@ -143,6 +143,15 @@ impl Attendance<'_, '_> {
 
 /// Whether two questions ask a person the same in a server's name.
 fn is_the_same(a: &Question, b: &Question) -> bool {
-    let asked = |q: &Question| (q.elicited_by.clone(), q.question.clone(), q.kind, q.options.clone(), q.questions.clone(), q.range.clone());
-    a.elicited_by.is_some() && asked(a) == asked(b)
+    let asked = |q: &Question| {
+        (
+            q.asked.elicited_by.clone(),
+            q.question.clone(),
+            q.asked.kind,
+            q.asked.options.clone(),
+            q.asked.questions.clone(),
+            q.asked.range.clone(),
+        )
+    };
+    a.asked.elicited_by.is_some() && asked(a) == asked(b)
 }

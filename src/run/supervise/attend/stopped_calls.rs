@@ -81,7 +81,7 @@ impl Attendance<'_, '_> {
             return Ok(false);
         }
         let is_granted = || grants::of(self.mailbox, &self.run.workflow_id).map(|grants| !grants.is_empty());
-        Ok(self.config.approvals.ask_stopped || self.own_question()?.approval.is_some() || is_granted()?)
+        Ok(self.config.approvals.ask_stopped || self.own_question()?.asked.approval.is_some() || is_granted()?)
     }
 
     /// The question of the round that this run works on.
@@ -127,7 +127,7 @@ impl Attendance<'_, '_> {
     fn question_about(&self, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
         let call = Call { tool: asked.tool_name.raw(), input, cwd };
         let mut question = ask::question(&self.run.workflow_id, &call, shown)?;
-        question.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
+        question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
         Ok(question)
     }
 
@@ -138,7 +138,7 @@ impl Attendance<'_, '_> {
         if grants::covers(self.mailbox, &policy, &self.run.workflow_id, &call)? {
             return Ok(Decided::Allow);
         }
-        if question.approval.is_none() {
+        if question.asked.approval.is_none() {
             return Ok(Decided::Ask(Shown::First));
         }
         // The hook has used the answer for this very call, and a rule of the agent program asks as well.

@@ -80,7 +80,7 @@ fn permits_a_call(command: &str) -> bool {
     let Ok(mailbox) = Mailbox::locate(None).and_then(Mailbox::open) else { return true };
     let ids = words.iter().filter_map(|word| word.parse::<WorkflowId>().ok());
     ids.into_iter().any(|id| match read_question::pending(&mailbox, &id) {
-        Ok(question) => question.typed.approval.is_some(),
+        Ok(question) => question.typed.asked.approval.is_some(),
         Err(e) => !matches!(e, Error::NotFound { .. }) && !e.is_missing_file(),
     })
 }

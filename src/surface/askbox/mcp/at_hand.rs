@@ -35,8 +35,8 @@ pub(super) fn questions(desk: &Desk) -> Result<String> {
         Ok(document) => {
             let question = &document.typed;
             let age = question.asked_at().map(|at| format!(" ({} ago)", time::human(time::since(at)))).unwrap_or_default();
-            let options = if question.options.is_empty() { String::new() } else { format!(" [{}]", question.options.keys()) };
-            let waits = question.until.as_ref().map(|_| " (waits for an event, not for a person)").unwrap_or_default();
+            let options = if question.asked.options.is_empty() { String::new() } else { format!(" [{}]", question.asked.options.keys()) };
+            let waits = question.asked.until.as_ref().map(|_| " (waits for an event, not for a person)").unwrap_or_default();
             format!("{}: {}{options}{age}{waits}\n", pending.workflow, text::excerpt(&question.title(), 200))
         }
         Err(e) => format!("{}: cannot be read: {}\n", pending.workflow, text::one_line(&e.to_string())),
@@ -104,7 +104,7 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
     let (mailbox, agent) = (desk.mailbox()?, program::answerer(by, CHANNEL, Through::Mcp)?);
-    let reply = |question: &Question| match question.approval {
+    let reply = |question: &Question| match question.asked.approval {
         Some(_) => Err(Error::conflict(
             format!("{workflow} asks a person to permit a tool call: no agent may answer that"),
             format!("ask your user to answer it: ask-answer show {workflow}"),

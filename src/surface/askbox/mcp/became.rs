@@ -74,7 +74,7 @@ impl Became {
             Self::Waits(question) => Ok(waits(question)),
             Self::Answered(question) => {
                 let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
-                if question.to_session {
+                if question.asked.to_session {
                     return Ok(format!("It was {who}. The session that asked takes the answer itself."));
                 }
                 Ok(format!(

@@ -33,7 +33,7 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateT
 pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
     let (mailbox, asked, became) = look_for(desk, id)?;
     let became = match became {
-        Became::Answered(question) | Became::Over(question, _) if question.to_session => {
+        Became::Answered(question) | Became::Over(question, _) if question.asked.to_session => {
             became::of(&mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
         }
         other => other,

@@ -6,10 +6,11 @@ use ratatui_textarea::TextArea;
 use serde_json::Map;
 
 use crate::mailbox::AnswerValue;
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::fields::range::Range;
-use crate::mailbox::documents::question::{Kind, Part, Question};
+use crate::mailbox::documents::question::Question;
 use crate::surface::askbox::inbox::line::{self, Typed};
 
 /// A line that can be chosen.

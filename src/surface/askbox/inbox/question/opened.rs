@@ -7,8 +7,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
 use crate::mailbox::AnswerValue;
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::documents::fields::options::Choice;
-use crate::mailbox::documents::question::Kind;
 use crate::surface::askbox::inbox::line::{self, Purpose};
 use crate::surface::askbox::inbox::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::surface::askbox::inbox::sender::shown::Shown;
@@ -162,7 +162,7 @@ impl Opened {
 
     /// Takes the part's answer; sends the whole, or goes on with the next part.
     fn enter(&mut self) -> Act {
-        if self.shown.question().approval.is_some() && !self.was_seen.get() {
+        if self.shown.question().asked.approval.is_some() && !self.was_seen.get() {
             return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down shows the rest"));
         }
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
