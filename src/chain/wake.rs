@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::documents::awaited::{Await, End, Ended, Join};
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::fields::closing::Closed;
 use crate::mailbox::documents::question::{MAX_ANSWERED, Question};
 use crate::mailbox::family::awaits;
@@ -144,8 +145,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         question_id: Some(question),
         timestamp: Some(time::rfc3339(time::now())),
         parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
-        prompt: first_prompt(mailbox, &parent),
-        results,
+        unanswered: Content::Results { results, prompt: first_prompt(mailbox, &parent) },
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
     let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;

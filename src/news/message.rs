@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::config::Event;
 use crate::id::{QuestionId, WorkflowId};
-use crate::mailbox::documents::question::Kind;
+use crate::mailbox::documents::asked::Kind;
 use crate::news::events::facts::Facts;
 use crate::text;
 use crate::time::{self, Time};
@@ -179,7 +179,7 @@ impl About {
             question_id: facts.round.question,
             project: question.project(),
             question: text::excerpt(&question.title(), LONGEST_QUESTION),
-            expires_at: question.expires_at.filter(|_| event.asks()),
+            expires_at: question.asked.expires_at.filter(|_| event.asks()),
             outcome: answer.map(|answer| answer.word()).or(closing.map(|closing| closing.state.word())),
             by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
             through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
@@ -197,7 +197,7 @@ impl About {
 /// not show all of what is asked.
 fn buttons(facts: &Facts) -> Vec<String> {
     let question = &facts.question;
-    if question.approval.is_some() || question.is_batch() {
+    if question.asked.approval.is_some() || question.is_batch() {
         return Vec::new();
     }
     let kinds: Vec<_> = question.parts().iter().map(|part| (part.kind(), part.options.0.clone())).collect();

@@ -30,7 +30,7 @@ impl Delivery {
     /// The delivery that the question asks for. A waiter or a person's command may take the answer in its place.
     #[must_use]
     pub fn asked_for(question: &Question) -> Self {
-        if question.to_session { Self::Session } else { Self::Launch }
+        if question.asked.to_session { Self::Session } else { Self::Launch }
     }
 
     /// The delivery of an answered round that nobody has claimed: what happens if no person asks for something else.

@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, workflows};
@@ -75,7 +76,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         cwd: task.cwd,
         config_dir: std::env::var_os(crate::agent::claude::CONFIG_DIR).filter(|v| !v.is_empty()).map(Into::into),
         parent: task.parent,
-        prompt: Some(task.prompt.clone()),
+        unanswered: Content::Task { prompt: task.prompt.clone() },
         reads: task.reads,
         ..Question::new(task.workflow, crate::text::excerpt(&task.prompt, 200))
     };

@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::document;
 use crate::error::{Error, Result};
+use crate::mailbox::documents::asked::Asked;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::question::Question;
 
 /// The hash of everything that any surface shows of a question. A decision names the `Shown` that it was made on.
@@ -91,10 +93,9 @@ pub fn shown(question: &Question) -> Question {
         session_id: None,
         config_dir: None,
         asked_in: None,
-        tool_call: None,
-        prompt: None,
         reads: Vec::new(),
-        results: Vec::new(),
+        asked: Asked { tool_call: None, ..question.asked.clone() },
+        unanswered: Content::Question,
         answer: None,
         closed: None,
         late_answers: Vec::new(),
@@ -106,13 +107,13 @@ pub fn shown(question: &Question) -> Question {
 #[must_use]
 pub fn asks_the_same(one: &Question, other: &Question) -> bool {
     let asked = |q: &Question| {
-        let question = Question::new(q.workflow_id.clone(), q.question.clone());
-        let (kind, options, free_text, range, questions) = (q.kind, q.options.clone(), q.free_text, q.range.clone(), q.questions.clone());
-        let (context, default, until) = (q.context.clone(), q.default.clone(), q.until.clone());
-        let (approval, elicited_by) = (q.approval.clone(), q.elicited_by.clone());
-        Question { kind, options, free_text, range, questions, context, default, until, approval, elicited_by, ..question }
+        let (kind, options, free_text, range, questions) =
+            (q.asked.kind, q.asked.options.clone(), q.asked.free_text, q.asked.range.clone(), q.asked.questions.clone());
+        let (context, default, until) = (q.asked.context.clone(), q.asked.default.clone(), q.asked.until.clone());
+        let (approval, elicited_by) = (q.asked.approval.clone(), q.asked.elicited_by.clone());
+        Asked { kind, options, free_text, range, questions, context, default, until, approval, elicited_by, ..Asked::default() }
     };
-    asked(one) == asked(other)
+    one.question == other.question && asked(one) == asked(other)
 }
 
 /// Whether two questions look the same on every surface.
@@ -134,7 +135,8 @@ pub fn for_everybody(question: &Question) -> Result<String> {
 /// # Errors
 /// If the question cannot be written as JSON.
 pub fn for_its_machine(question: &Question) -> Result<String> {
-    let (call, is_told) = (&question.tool_call, (&question.prompt, &question.reads, &question.results));
+    let (call, (prompt, results)) = (&question.asked.tool_call, question.unanswered.spelled());
+    let is_told = (prompt, &question.reads, results);
     sha256(&(&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in, call, is_told.0, is_told.1, is_told.2))
 }
 

@@ -115,7 +115,7 @@ impl Rank {
     /// That of a question; of one that cannot be read, with `None`.
     #[must_use]
     pub fn of(question: Option<&Question>) -> Self {
-        let waits = question.is_some_and(|q| q.until.is_some());
-        Self(waits, Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(Question::asked_at))
+        let waits = question.is_some_and(|q| q.asked.until.is_some());
+        Self(waits, Reverse(question.and_then(|q| q.asked.priority).unwrap_or(0)), question.and_then(Question::asked_at))
     }
 }

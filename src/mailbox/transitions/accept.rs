@@ -133,7 +133,7 @@ impl<'a> Decision<'a> {
     /// [`Error::Conflict`] if the caller may not; [`Error::Usage`] for a call that is allowed without a word about which one.
     pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
         self.caller.may_decide(question)?;
-        if question.approval.is_some() && reply.value.is_some() && self.on == On::WhatWaits {
+        if question.asked.approval.is_some() && reply.value.is_some() && self.on == On::WhatWaits {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
                 format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),

@@ -64,7 +64,7 @@ pub fn take_in(mailbox: &Mailbox, name: &OsStr) -> Result<Found> {
 /// one writes the line.
 pub fn record_posted(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
     let lock = mailbox.lock(&round.workflow)?;
-    let by = question.asked_by.as_deref().unwrap_or("hand");
+    let by = question.asked.asked_by.as_deref().unwrap_or("hand");
     audit::record_once(mailbox, &lock, Entry::of("posted", round).question(question).by(by).why("a file put into pending/"));
     Ok(())
 }

@@ -54,7 +54,7 @@ struct Prepared {
 impl Prepared {
     fn entry(&self) -> Entry {
         let question = &self.document.typed;
-        Entry::of("posted", &self.round).question(question).by(question.asked_by.as_deref().unwrap_or_default())
+        Entry::of("posted", &self.round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default())
     }
 }
 
@@ -176,7 +176,12 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
                 "wait for its answer, or replace it with --supersede",
             ));
         }
-        close::pending(mailbox, &lock, earlier, Closing::now(Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None))?;
+        close::pending(
+            mailbox,
+            &lock,
+            earlier,
+            Closing::now(Closed::Superseded, question.asked.asked_by.as_deref().unwrap_or("asker"), None),
+        )?;
         if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),
@@ -184,15 +189,15 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
             ));
         }
     }
-    audit::record(mailbox, Entry::of("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));
+    audit::record(mailbox, Entry::of("posted", round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default()));
     Ok(Receipt { round: round.clone(), question: question.clone(), repeated: false })
 }
 
 /// Whether two questions are the same to the person who reads them and to the agent that resumes.
 fn same(a: &Question, b: &Question) -> bool {
     let content = |q: &Question| {
-        let asked = (q.question.clone(), q.kind, q.options.clone(), q.questions.clone());
-        (asked, q.checkpoint.clone(), q.context.clone(), q.until.clone())
+        let asked = (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone());
+        (asked, q.checkpoint.clone(), q.asked.context.clone(), q.asked.until.clone())
     };
     content(a) == content(b)
 }

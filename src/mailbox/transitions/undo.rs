@@ -16,8 +16,9 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::checkpoints::user_answer;
 use crate::mailbox::documents::answer::Answer;
+use crate::mailbox::documents::asked::OnExpiry;
 use crate::mailbox::documents::fields::closing::TakenBack;
-use crate::mailbox::documents::question::{MAX_TAKEN_BACK, OnExpiry, Question, QuestionDocument};
+use crate::mailbox::documents::question::{MAX_TAKEN_BACK, Question, QuestionDocument};
 use crate::mailbox::due::timers;
 use crate::mailbox::layout::{Folder, Mailbox, WorkflowLock};
 use crate::mailbox::round;
@@ -72,9 +73,9 @@ pub(super) fn without_answer(
 ) -> Result<Option<String>> {
     let Some(given) = document.typed.answer.take() else { return Ok(None) };
     document.typed.question_id = Some(round.question);
-    if document.typed.expires_at.is_some_and(|at| at <= time::now()) {
+    if document.typed.asked.expires_at.is_some_and(|at| at <= time::now()) {
         // The person who takes it back is there: nothing may decide before this person does.
-        document.typed.on_expiry = Some(OnExpiry::Keep);
+        document.typed.asked.on_expiry = Some(OnExpiry::Keep);
     }
     document.typed.taken_back = Some(TakenBack::now(by, &given, refused, document.typed.taken_back.take()));
     document.update()?;

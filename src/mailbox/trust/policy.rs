@@ -6,11 +6,13 @@
 
 use crate::error::Result;
 use crate::mailbox::documents::answer::{Answer, AnswerValue, BY_DEFAULT, Outcome};
+use crate::mailbox::documents::asked::OnExpiry;
 use crate::mailbox::documents::checks::check_answer::{self, Given};
 use crate::mailbox::documents::checks::check_question;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::fields::through::Through;
 use crate::mailbox::documents::fields::until::Until;
-use crate::mailbox::documents::question::{Content, OnExpiry, Question};
+use crate::mailbox::documents::question::Question;
 use crate::mailbox::trust::key::PublicKey;
 use crate::mailbox::trust::signed_bytes;
 use crate::{text, time};
@@ -74,8 +76,8 @@ impl Policy {
     /// Where answers must be signed, only a wait for an event ends so, with words of ours.
     #[must_use]
     pub fn value_in_time(&self, question: &Question) -> Option<AnswerValue> {
-        match (&self.signed_by, &question.until) {
-            (None, _) => question.default.clone(),
+        match (&self.signed_by, &question.asked.until) {
+            (None, _) => question.asked.default.clone(),
             (Some(_), Some(until)) => Some(AnswerValue::Text(until.in_vain())),
             (Some(_), None) => None,
         }
@@ -88,12 +90,12 @@ impl Policy {
         let is_plain = answer.outcome == Outcome::Answered && answer.note.is_none();
         let is_so = if by_default { self.is_what_came_in_time(question, answer) } else { is_the_event(question, answer) };
         if self.signed_by.is_some() {
-            if question.until.is_none() && by_default {
+            if question.asked.until.is_none() && by_default {
                 return Err(Untrusted(
                     "it says `by: default`, and a default decides nothing where answers must be signed (answers.require_signed)".into(),
                 ));
             }
-            if let Some(field) = check_question::only_for_a_person(question) {
+            if let Some(field) = check_question::only_for_a_person(&question.asked) {
                 return Err(Untrusted(format!("it says `by: {}`, but has `{field}`, as only a question for a person has", answer.by)));
             }
         }
@@ -102,10 +104,10 @@ impl Policy {
 
     /// Whether this is what answers the question after its time.
     fn is_what_came_in_time(&self, question: &Question, answer: &Answer) -> bool {
-        let says_so = question.on_expiry() == OnExpiry::Default;
+        let says_so = question.asked.on_expiry() == OnExpiry::Default;
         let value = self.value_in_time(question).filter(|_| says_so);
         let value = value.and_then(|value| check_answer::check(question, Answer::value(value, "", ""), Given::ByAsker).ok());
-        let is_over = question.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
+        let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
         is_over && value.is_some_and(|value| value.value == answer.value)
     }
 
@@ -114,19 +116,19 @@ impl Policy {
         if self.signed_by.is_none() {
             return Ok(());
         }
-        if question.content() == Content::Question {
+        if *question.content() == Content::Question {
             return Err(Untrusted("it has no answer".into()));
         }
         let about_asking = [
-            ("until", question.until.is_some()),
-            ("default", question.default.is_some()),
-            ("context", question.context.is_some()),
-            ("asked_by", question.asked_by.is_some()),
-            ("in_reply_to", question.in_reply_to.is_some()),
+            ("until", question.asked.until.is_some()),
+            ("default", question.asked.default.is_some()),
+            ("context", question.asked.context.is_some()),
+            ("asked_by", question.asked.asked_by.is_some()),
+            ("in_reply_to", question.asked.in_reply_to.is_some()),
             ("taken_back", question.taken_back.is_some()),
         ];
         let asked = about_asking.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field);
-        match asked.or_else(|| check_question::only_for_a_person(question)) {
+        match asked.or_else(|| check_question::only_for_a_person(&question.asked)) {
             Some(field) => Err(Untrusted(format!("it is a task, but has `{field}`, as only a question has"))),
             None => Ok(()),
         }
@@ -158,7 +160,7 @@ fn is_to_this_question(question: &Question, answer: &Answer) -> bool {
 /// Whether this is the event that the question waits for.
 fn is_the_event(question: &Question, answer: &Answer) -> bool {
     let has_come = |until: &&Until| !matches!(until, Until::At(at) if *at > time::now());
-    let event = question.until.as_ref().filter(has_come).map(Until::answer);
+    let event = question.asked.until.as_ref().filter(has_come).map(Until::answer);
     event.is_some_and(|event| (&event.by, &event.channel, &event.value) == (&answer.by, &answer.channel, &answer.value))
 }
 
@@ -198,7 +200,7 @@ mod tests {
             policy.judge(&question).is_err()
         };
         let in_answer = |change: &dyn Fn(&mut Answer)| changed(&|q| change(q.answer.as_mut().unwrap()));
-        assert!(changed(&|q| q.question = "Something else?".into()) && changed(&|q| q.context = Some("else".into())));
+        assert!(changed(&|q| q.question = "Something else?".into()) && changed(&|q| q.asked.context = Some("else".into())));
         assert!(changed(&|q| q.question_id = Some("fc00eee5-7501-58aa-aa4a-016f502cbd81".parse().unwrap())));
         assert!(in_answer(&|a| a.value = Some(AnswerValue::Text("no".into()))) && in_answer(&|a| a.by = "bob".into()));
         assert!(in_answer(&|a| a.signature = None) && in_answer(&|a| a.signature = Some("ed25519:AAAA".into())));
@@ -253,5 +255,38 @@ mod tests {
         ] {
             assert!(policy.judge(&asked(&forged)).is_err() && signed.judge(&asked(&forged)).is_err(), "{forged}");
         }
+    }
+
+    #[test]
+    fn a_task_with_a_questions_field_begins_nothing_unsigned() {
+        let signed = requires(&SecretKey::generate());
+        let results = r#","results":[{"workflow_id":"c","end":"finished"}]"#;
+        for told in [r#","prompt":"do""#, results, &format!(r#","prompt":"do"{results}"#)] {
+            let judged = |more: &str| signed.judge(&asked(&format!("{told}{more}")));
+            for (field, value) in [
+                ("options", r#"["a"]"#),
+                ("questions", r#"[{"question":"?"}]"#),
+                ("type", r#""number""#),
+                ("free_text", "true"),
+                ("range", r#"{"min":1}"#),
+                ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+                ("tool_call", r#"{"name":"x","id":"x"}"#),
+                ("elicited_by", r#""x""#),
+                ("to_session", "true"),
+                ("until", r#"{"file":"/x"}"#),
+                ("default", r#""a""#),
+                ("context", r#""x""#),
+                ("asked_by", r#""x""#),
+                ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+            ] {
+                let problem = format!("it is a task, but has `{field}`, as only a question has");
+                assert_eq!(judged(&format!(",\"{field}\":{value}")), Err(Untrusted(problem)));
+            }
+            let of_both =
+                r#","reads":["/x"],"type":"text","priority":1,"expires_at":"2026-01-01T00:00:00Z","on_expiry":"keep","remind_every":"4h""#;
+            assert_eq!(judged(of_both), Ok(()));
+            assert_eq!(judged(r#","answer":"a""#), Err(Untrusted("it is not signed (answers.require_signed)".into())));
+        }
+        assert_eq!(signed.judge(&asked(r#","reads":["/x"]"#)), Err(Untrusted("it has no answer".into())));
     }
 }

@@ -122,4 +122,34 @@ mod tests {
         let question: Question = serde_json::from_str(&DOCUMENT.replace("\"question_hash\"", "\"other\"")).unwrap();
         assert!(of(&question, question.answer.as_ref().unwrap()).is_err());
     }
+
+    #[test]
+    fn a_document_of_several_kinds_is_signed_whole() {
+        let mixed = DOCUMENT.replacen(
+            '{',
+            r#"{"type":"choice","options":["a"],"free_text":false,"range":{"max":3},"questions":[{"question":"?"}],"timestamp":"x","asked_by":"x",
+            "expires_at":"2026-01-01T00:00:00Z","on_expiry":"cancel","default":"no","until":{"file":"/x"},"remind_every":"4h","priority":1,
+            "cwd":"/x","parent":"x","in_reply_to":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","approval":{"tool":"Bash","sha256":"x"},
+            "elicited_by":"x","to_session":true,"checkpoint":"/x","session_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","config_dir":"/x",
+            "tool_call":{"name":"x","id":"x"},"prompt":"x","reads":["/x"],"results":[{"workflow_id":"c","end":"finished"}],"#,
+            1,
+        );
+        let without = |field: &str, value: &str| mixed.replacen(&format!("\"{field}\":{value},"), "", 1);
+        let of_a_task = without("results", r#"[{"workflow_id":"c","end":"finished"}]"#);
+        let hashes = |document: &str| {
+            let signed = signed(document);
+            let mut texts = signed.split('"').skip(7).step_by(2);
+            [texts.next().unwrap().to_owned(), texts.next().unwrap().to_owned()]
+        };
+        let seen = "edd9c83b63e9e3c8fc3240708d9629276cc37d1e1708ab0af186f8fbd0007d29";
+        for (document, of_its_machine) in [
+            (&mixed, "b4cc5adcc52aa260b10efedd5f6f1cbda999f2a226e9ea2d9b7298becb34e15e"),
+            (&without("prompt", r#""x""#), "4e5dce05d2362362eef09312159e6cd1204af3a0eabf2030cc8e05919f4bc37b"),
+            (&of_a_task, "1babe0622774d05e9c3374df59af2695b9e64141a7c45c1fbed15b2e2b8f14ce"),
+        ] {
+            assert_eq!(hashes(document), [seen, of_its_machine]);
+        }
+        let question: Question = serde_json::from_str(&mixed).unwrap();
+        assert_eq!(question.hash().unwrap().to_string(), "8ddcd2b4-522c-5784-832a-560718a932c2");
+    }
 }

@@ -86,8 +86,8 @@ impl Matter {
     #[must_use]
     pub fn of(question: &Question) -> Self {
         match question {
-            question if question.approval.is_some() => Self::Approval,
-            question if question.elicited_by.is_some() => Self::Consent,
+            question if question.asked.approval.is_some() => Self::Approval,
+            question if question.asked.elicited_by.is_some() => Self::Consent,
             _ => Self::Question,
         }
     }

@@ -34,7 +34,7 @@ impl Facts {
 
     /// Whether a person is asked, or the round reports a failure: a wait for an event and a task ask nobody.
     pub(in crate::news) fn waits_for_a_person(&self) -> bool {
-        self.folder == Folder::Pending && self.question.until.is_none()
+        self.folder == Folder::Pending && self.question.asked.until.is_none()
     }
 
     pub(in crate::news) fn is_over(&self) -> bool {

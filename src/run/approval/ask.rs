@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Question;
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::documents::fields::approval;
-use crate::mailbox::documents::question::Kind;
 use crate::run::approval::call::Call;
 use crate::text;
 
@@ -32,10 +32,10 @@ pub enum Shown {
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<Question> {
     let mut question = Question::new(workflow.clone(), in_words(call, shown)?);
-    question.kind = Some(Kind::Choice);
-    question.options = approval::options();
-    question.free_text = Some(false);
-    question.approval = Some(call.approval());
+    question.asked.kind = Some(Kind::Choice);
+    question.asked.options = approval::options();
+    question.asked.free_text = Some(false);
+    question.asked.approval = Some(call.approval());
     question.cwd = Some(call.cwd.to_path_buf()).filter(|cwd| cwd.is_absolute());
     Ok(question)
 }
@@ -45,7 +45,7 @@ pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<
 #[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
     let is_its_text = |shown| in_words(call, shown).is_ok_and(|words| words == question.question);
-    question.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+    question.asked.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
 }
 
 /// Tool, input and folder, and the agent's words. Lines of the agent's are indented, so that none of them reads like a line of ours.
@@ -85,6 +85,7 @@ fn in_words(call: &Call<'_>, shown: Shown) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mailbox::documents::asked::Asked;
     use std::path::Path;
 
     fn asked(tool: &str, input: Value) -> Result<Question> {
@@ -116,6 +117,6 @@ mod tests {
         assert!(shows(&shown, &call));
         assert!(!shows(&Question { question: "List the files?".into(), ..shown.clone() }, &call));
         assert!(!shows(&shown, &Call { cwd: Path::new("/"), ..call }));
-        assert!(!shows(&Question { approval: None, ..shown }, &call));
+        assert!(!shows(&Question { asked: Asked { approval: None, ..shown.asked.clone() }, ..shown }, &call));
     }
 }

@@ -42,12 +42,12 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let file = dir.and_then(|d| claude::transcript_exists(&d, session)).and_then(|t| std::fs::File::open(t).ok());
     let suspended = file.and_then(transcript::suspended_call);
-    let is_this_one = |id: &String| question.tool_call.as_ref().is_some_and(|call| call.id == *id);
+    let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
     // The agent asked in an earlier attempt of this round whose supervisor died before it saw that.
     let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
     match suspended {
         Some(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
-        _ if question.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
+        _ if question.asked.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
         _ => Told::TheMessage,
     }
 }
@@ -55,13 +55,13 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
 /// The question of the workflow that waits for an answer, or for its run, and that this call asked.
 #[must_use]
 pub fn question_of(mailbox: &Mailbox, workflow: &WorkflowId, call: &str) -> Option<QuestionId> {
-    open_question(mailbox, workflow, |q| q.tool_call.as_ref().is_some_and(|c| c.id == call))
+    open_question(mailbox, workflow, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
 }
 
 /// The question of the workflow that waits for an answer, or for its run, and that a call in this attempt's session asked.
 #[must_use]
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    open_question(mailbox, &run.workflow_id, |q| q.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
+    open_question(mailbox, &run.workflow_id, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
 }
 
 /// Whether an attempt of the workflow is on record that ended because it waits for this question, or in whose session it was asked and whose
@@ -89,7 +89,7 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
 /// answer may be claimed already.
 #[must_use]
 pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    let is_it = |q: &Question| (q.approval.is_some() || q.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
+    let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
         let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
         let mut held =

@@ -119,7 +119,7 @@ impl Waiter {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled. A single look needs none: to set them up and take them down costs milliseconds.
         let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
-        let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.until);
+        let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.asked.until);
         let mut has_looked = false;
         loop {
             // No watcher is needed for what can be seen from here. The answer then lies in the folder.

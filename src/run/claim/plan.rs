@@ -7,7 +7,7 @@ use crate::config::{Config, Mode};
 use crate::disk;
 use crate::error::Result;
 use crate::id::{RoundId, SessionId, WorkflowId};
-use crate::mailbox::documents::question::Content;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::workflow::Workflow;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Folder, Mailbox, Question, workflows};
@@ -59,7 +59,7 @@ fn begin(
 ) -> Result<(Begin, Option<String>)> {
     let carries_checkpoint = question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id));
     // The results of children, and what a session waits for, mean something only to that session.
-    let waits = question.tool_call.is_some() || question.elicited_by.is_some();
+    let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
     let is_known = waits && suspended_call::is_on_record(mailbox, question)?;
     let belongs_to_session = is_known || matches!(question.content(), Content::Results { .. });
     let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };

@@ -17,11 +17,13 @@ pub const INLINE_ANSWER: usize = 512 << 10;
 
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
-    if question.approval.is_some() {
+    if question.asked.approval.is_some() {
         return Ok(permit::in_words(question));
     }
-    if let Some(server) = &question.elicited_by {
-        let words = replied(mailbox, &Question { elicited_by: None, ..question.clone() }, answer, run)?;
+    if let Some(server) = &question.asked.elicited_by {
+        let mut of_agent = question.clone();
+        of_agent.asked.elicited_by = None;
+        let words = replied(mailbox, &of_agent, answer, run)?;
         return Ok(format!("{words}\n{}", to_server(mailbox, server, answer, run)));
     }
     replied(mailbox, question, answer, run)
@@ -56,10 +58,10 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         ));
     }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
-    if let Some(until) = question.until.as_ref().filter(|_| answer.by == BY_EVENT) {
+    if let Some(until) = question.asked.until.as_ref().filter(|_| answer.by == BY_EVENT) {
         return Ok(format!("What it waited for has come: {}. {NOBODY}{note}", until.has_come()));
     }
-    let is_wait = question.until.is_some();
+    let is_wait = question.asked.until.is_some();
     if is_wait && outcome == Outcome::Declined {
         return Ok(format!(
             "A person has ended this wait before what it waited for came. Do not wait for it again: go on without it, or end your turn and say what is missing.{note}"
@@ -93,7 +95,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
     Ok(match value {
         AnswerValue::Batch(map) => {
             let mut text = format!("{source}:");
-            for (n, part) in question.questions.iter().enumerate() {
+            for (n, part) in question.asked.questions.iter().enumerate() {
                 let given =
                     map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()).map(|v| v.to_text()).unwrap_or_default();
                 let how = if own_words.contains(&n) { ", in their own words" } else { "" };
@@ -105,7 +107,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
             format!("User answered in their own words, not with one of the options: {}{note}", value.to_text())
         }
         value => {
-            let described = question.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
+            let described = question.asked.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
             let described = described.map(|c| format!(" ({})", c.description)).unwrap_or_default();
             let nobody = if by_default && is_wait { format!(". {NOBODY}") } else { String::new() };
             format!("{source}: {}{described}{nobody}{note}", value.to_text())

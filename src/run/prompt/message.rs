@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::mailbox::checkpoints::store;
 use crate::mailbox::documents::awaited::{End, Ended};
-use crate::mailbox::documents::question::Content;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Begin, Run};
 use crate::run::prompt::answer_text;
@@ -22,7 +22,7 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         let values = [
             ("workflow_id", run.workflow_id.as_str()),
             ("checkpoint", &checkpoint_in_words(mailbox, question)),
-            ("prompt", prompt.unwrap_or("(not known)")),
+            ("prompt", prompt.as_deref().unwrap_or("(not known)")),
             ("results", &results),
         ];
         return Ok(fill(template, &values));

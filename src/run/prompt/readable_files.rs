@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::disk;
 use crate::error::Error;
 use crate::mailbox::checkpoints::store;
-use crate::mailbox::documents::question::Content;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::{Folder, Mailbox, Question};
 use crate::run::attempt::record::Run;
 
@@ -55,7 +55,7 @@ fn of_task(question: &Question) -> Vec<PathBuf> {
     match question.content() {
         // An agent or an unknown program wrote the question, so it grants no permissions.
         Content::Question => Vec::new(),
-        Content::Task { reads, .. } => reads.to_vec(),
+        Content::Task { .. } => question.reads.clone(),
         Content::Results { results, .. } => results.iter().filter_map(|r| r.file.clone()).collect(),
     }
 }

@@ -143,7 +143,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         askbox,
         approvals: &config.approvals,
         answers: &config.answers,
-        waiting: document.typed.approval.as_ref(),
+        waiting: document.typed.asked.approval.as_ref(),
     });
     let settings = hooks::settings(&run.folder(mailbox), held.as_ref());
     let call = agent_call::of(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);

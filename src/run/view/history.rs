@@ -6,8 +6,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::fields::closing::Closing;
-use crate::mailbox::documents::question::Content;
 use crate::mailbox::listing::past_rounds::PastRound;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Answer, Mailbox, Question};

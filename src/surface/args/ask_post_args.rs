@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser};
 
 use crate::id::WorkflowId;
+use crate::mailbox::documents::asked::{Kind, OnExpiry};
 use crate::mailbox::documents::fields::options::Choice;
-use crate::mailbox::documents::question::{Kind, OnExpiry};
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::value_parsers;
 use crate::time::Time;

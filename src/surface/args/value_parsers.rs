@@ -9,8 +9,8 @@ use clap::builder::PossibleValue;
 
 use crate::error::{Error, Result};
 use crate::id::QuestionId;
+use crate::mailbox::documents::asked::{Kind, OnExpiry};
 use crate::mailbox::documents::fields::options::Choice;
-use crate::mailbox::documents::question::{Kind, OnExpiry};
 use crate::text;
 use crate::time::{self, Time};
 

@@ -151,7 +151,7 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &
     answer.note = args.reply.note.clone().or(answer.note);
     // The answer was read for this question, so it must not answer another one. Nobody has seen it here, unless the person names its round.
     match args.reply.round {
-        None if question.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
+        None if question.asked.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
         None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
         round => give(args, mailbox, id, round, answer, person),
     }
@@ -199,9 +199,9 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
     let found = answering::question(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
         let question = &found.document.typed;
-        if question.questions.len() > ask_user::MAX_QUESTIONS {
+        if question.asked.questions.len() > ask_user::MAX_QUESTIONS {
             let problem =
-                format!("AskUserQuestion takes {} questions a call, here are {}", ask_user::MAX_QUESTIONS, question.questions.len());
+                format!("AskUserQuestion takes {} questions a call, here are {}", ask_user::MAX_QUESTIONS, question.asked.questions.len());
             program::warn(&format!("{problem}: call it several times and put the answers together"));
         }
         return program::print_json(&ask_user::to_input(question));

@@ -8,8 +8,8 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::documents::answer::{MAX_ANSWER, Outcome};
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::documents::checks::match_option;
-use crate::mailbox::documents::question::Kind;
 use crate::mailbox::listing::near_id;
 use crate::mailbox::round::{self, Round};
 use crate::mailbox::transitions::accept::Accepted;
@@ -71,7 +71,7 @@ fn value_of(word: &str) -> Result<String> {
 
 /// Reads `id=value` for each question of a batch; a repeated id adds to its list.
 fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
-    let keys: Vec<(String, Kind)> = question.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
+    let keys: Vec<(String, Kind)> = question.asked.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
     let mut map = Map::new();
     for word in words {
         // An id may contain `=`, so the longest id that fits is taken.
@@ -100,7 +100,8 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
 pub fn how_to_answer(question: &Question) -> String {
     let id = &question.workflow_id;
     if question.is_batch() {
-        let pairs: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
+        let pairs: Vec<_> =
+            question.asked.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
         return text::excerpt(&format!("ask-answer {id} {}", pairs.join(" ")), 300);
     }
     let part = question.parts().remove(0);
@@ -143,10 +144,10 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 #[must_use]
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
-    if question.approval.is_some() && answer.value.is_some() {
+    if question.asked.approval.is_some() && answer.value.is_some() {
         // The first line only asks.
         let call = question.question.split_once('\n').map_or("", |(_, call)| call);
-        let tool = question.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
+        let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
         return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&text::one_line(call.trim()), 200));
     }
     match match_option::told(question, answer) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::who::caller::Caller;
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::text::excerpt;

@@ -73,8 +73,8 @@ fn fits(pending: &Pending, words: &str) -> bool {
     let (asked_by, project, headline, priority) = match &pending.document {
         Ok(d) => {
             let question = &d.typed;
-            let asked_by = question.asked_by.clone().unwrap_or_default();
-            (asked_by, question.project(), question_text::headline(question), question.priority.unwrap_or(0))
+            let asked_by = question.asked.asked_by.clone().unwrap_or_default();
+            (asked_by, question.project(), question_text::headline(question), question.asked.priority.unwrap_or(0))
         }
         Err(_) => Default::default(),
     };
@@ -100,7 +100,7 @@ pub fn cells_of(id: &str, question: &Question) -> Cells {
         id.to_owned(),
         question_text::age(question),
         question.project(),
-        text::excerpt(question.asked_by.as_deref().unwrap_or("-"), 24),
+        text::excerpt(question.asked.asked_by.as_deref().unwrap_or("-"), 24),
         question_text::headline(question),
     ]
 }
@@ -152,9 +152,9 @@ pub fn json_if_fits(pending: &Pending, words: &str) -> Result<Option<String>> {
 #[must_use]
 pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
     json!({
-        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked_by,
-        "timestamp": question.timestamp, "priority": question.priority.unwrap_or(0), "expires_at": question.expires_at,
-        "until": question.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
+        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked.asked_by,
+        "timestamp": question.timestamp, "priority": question.asked.priority.unwrap_or(0), "expires_at": question.asked.expires_at,
+        "until": question.asked.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
         "questions": question.parts().len(),
     })
 }

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::checkpoints::store;
+use crate::mailbox::documents::asked::{Kind, OnExpiry, Part};
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
-use crate::mailbox::documents::question::{Content, Kind, OnExpiry, Part};
 use crate::mailbox::round::Round;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, round};
@@ -35,7 +36,7 @@ pub fn age(question: &Question) -> String {
 /// Whether the question's timeout is over, and a person is late.
 #[must_use]
 pub fn is_overdue(question: &Question, now: Time) -> bool {
-    question.until.is_none() && question.expires_at.is_some_and(|at| at <= now)
+    question.asked.until.is_none() && question.asked.expires_at.is_some_and(|at| at <= now)
 }
 
 /// One line: the title, with marks for overdue, priority and several questions, and for a wait that is not for a person.
@@ -49,13 +50,14 @@ pub fn headline(question: &Question) -> String {
 #[must_use]
 pub fn marked_title(question: &Question) -> String {
     let wait = question
+        .asked
         .until
         .as_ref()
-        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.expires_at), 200)));
+        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.asked.expires_at), 200)));
     let wait = wait.unwrap_or_default();
-    let priority = question.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
-    let again = if question.in_reply_to.is_some() { "(reply to you) " } else { "" };
-    let many = if question.is_batch() { format!("({} questions) ", question.questions.len()) } else { String::new() };
+    let priority = question.asked.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
+    let again = if question.asked.in_reply_to.is_some() { "(reply to you) " } else { "" };
+    let many = if question.is_batch() { format!("({} questions) ", question.asked.questions.len()) } else { String::new() };
     format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
@@ -118,16 +120,16 @@ pub fn about(mailbox: Option<&Mailbox>, found: &Round) -> String {
 pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (String, Option<&'a str>) {
     let question = &found.document.typed;
     let mut out = String::new();
-    let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
+    let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
     if let Some(line) = own_line(found) {
         let _ = writeln!(out, "  {line}");
     }
-    if let Some(at) = question.expires_at.filter(|_| found.folder != Folder::Pending) {
+    if let Some(at) = question.asked.expires_at.filter(|_| found.folder != Folder::Pending) {
         let _ = writeln!(out, "  had time until {}", fitted::moment(at));
-    } else if let Some(at) = question.expires_at {
+    } else if let Some(at) = question.asked.expires_at {
         let word = match at <= time::now() {
-            true if question.until.is_some() => "in vain since",
+            true if question.asked.until.is_some() => "in vain since",
             true => "overdue since",
             false => "until",
         };
@@ -137,15 +139,15 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
         let _ = writeln!(out, "  {line}");
     }
     mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
-    (out, question.context.as_deref())
+    (out, question.asked.context.as_deref())
 }
 
 /// What happens when the question's time is over; what is still to happen, where it is.
 #[must_use]
 pub fn then_on_expiry(question: &Question) -> String {
-    let is_over = question.expires_at.is_some_and(|at| at <= time::now());
+    let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
     let then = if is_over { "" } else { "then " };
-    match (question.on_expiry(), &question.default) {
+    match (question.asked.on_expiry(), &question.asked.default) {
         (OnExpiry::Default, Some(default)) if program::only_signed_answers_count() => {
             format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
         }
@@ -165,7 +167,7 @@ pub fn then_on_expiry(question: &Question) -> String {
 
 /// What a question waits for by itself.
 fn own_line(found: &Round) -> Option<String> {
-    let until = found.document.typed.until.as_ref()?;
+    let until = found.document.typed.asked.until.as_ref()?;
     Some(format!("{}, not for you: that answers it, and you may answer first", one_line(&until.words())))
 }
 
@@ -213,7 +215,7 @@ pub struct Earlier {
 #[must_use]
 pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
     let mut earlier = Vec::new();
-    let mut next = question.in_reply_to;
+    let mut next = question.asked.in_reply_to;
     let mut seen = Vec::new();
     while let Some(id) = next.filter(|id| earlier.len() < MAX_THREAD && !seen.contains(id)) {
         seen.push(id);
@@ -221,7 +223,7 @@ pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
         let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
         let asked_back = document.typed.answer.as_ref().map(|a| (excerpt(&a.by, 60), a.note.clone().unwrap_or_default()));
         earlier.push(Earlier { asked: document.typed.title(), asked_back });
-        next = document.typed.in_reply_to;
+        next = document.typed.asked.in_reply_to;
     }
     earlier.reverse();
     earlier
@@ -281,7 +283,7 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round) -> String {
 /// named here. Empty for every other round.
 #[must_use]
 pub fn to_allow(address: &str, found: &Round) -> String {
-    if found.folder != Folder::Pending || found.document.typed.approval.is_none() {
+    if found.folder != Folder::Pending || found.document.typed.asked.approval.is_none() {
         return String::new();
     }
     let round = found.id.question;
@@ -311,7 +313,7 @@ pub fn state(found: &Round) -> String {
             let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
             format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
         }
-        (None, Folder::Pending) if found.document.typed.until.is_some() => "waiting for its event".into(),
+        (None, Folder::Pending) if found.document.typed.asked.until.is_some() => "waiting for its event".into(),
         (None, Folder::Pending) => "waiting for an answer".into(),
         (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
             format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)

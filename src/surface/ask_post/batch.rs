@@ -38,7 +38,7 @@ fn document(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionD
     let mut document = posting::parse(bytes, None, || {
         Err(Error::invalid("workflow_id", "is missing", "give every question of the array its own workflow_id"))
     })?;
-    document.typed.asked_by = document.typed.asked_by.take().or_else(|| args.asked_by.clone());
+    document.typed.asked.asked_by = document.typed.asked.asked_by.take().or_else(|| args.asked_by.clone());
     posting::complete(mailbox, &mut document.typed)?;
     Ok(document)
 }

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::documents::fields::range::Range;
 use crate::mailbox::documents::fields::until::Until;
-use crate::mailbox::documents::question::{Kind, MAX_QUESTION};
+use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
@@ -83,16 +84,16 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
     };
     let mut question = Question::new(given.map_or_else(unnamed, Ok)?, text);
     for choice in &args.option {
-        if question.options.get(&choice.key).is_some() {
+        if question.asked.options.get(&choice.key).is_some() {
             let key = text::excerpt(&choice.key, 40);
             return Err(Error::usage(format!("-o: the key `{key}` is given twice"), "give every option a key of its own"));
         }
-        question.options.0.push(choice.clone());
+        question.asked.options.0.push(choice.clone());
     }
     let range = Range { min: args.min, max: args.max, step: args.step, unit: args.unit.clone() };
-    question.range = Some(range).filter(|range| !range.is_empty());
-    question.kind = args.kind.or(question.range.as_ref().map(|_| Kind::Number));
-    question.free_text = args.no_free_text.then_some(false);
+    question.asked.range = Some(range).filter(|range| !range.is_empty());
+    question.asked.kind = args.kind.or(question.asked.range.as_ref().map(|_| Kind::Number));
+    question.asked.free_text = args.no_free_text.then_some(false);
     Ok(QuestionDocument::draft(question))
 }
 
@@ -109,17 +110,17 @@ fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
     if let Some(file) = &args.until_file {
         let absolute = std::path::absolute(file).ok().filter(|path| path.to_str().is_some());
         let wrong = || Error::usage("--until-file: the path is empty or not UTF-8", "name a file");
-        question.until = Some(Until::File(absolute.ok_or_else(wrong)?));
+        question.asked.until = Some(Until::File(absolute.ok_or_else(wrong)?));
     }
-    question.until = args.until.map(Until::At).or(question.until.take());
+    question.asked.until = args.until.map(Until::At).or(question.asked.until.take());
     if let Some(timeout) = args.timeout {
-        question.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
+        question.asked.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
     }
-    question.remind_every = args.remind_every.map(Span).or(question.remind_every);
-    question.on_expiry = args.on_expiry.or(question.on_expiry);
-    question.default = args.default.clone().map(AnswerValue::Text).or(question.default.take());
-    question.priority = args.priority.or(question.priority);
-    question.context = args.context.clone().or(question.context.take());
-    question.asked_by = args.asked_by.clone().or(question.asked_by.take());
+    question.asked.remind_every = args.remind_every.map(Span).or(question.asked.remind_every);
+    question.asked.on_expiry = args.on_expiry.or(question.asked.on_expiry);
+    question.asked.default = args.default.clone().map(AnswerValue::Text).or(question.asked.default.take());
+    question.asked.priority = args.priority.or(question.asked.priority);
+    question.asked.context = args.context.clone().or(question.asked.context.take());
+    question.asked.asked_by = args.asked_by.clone().or(question.asked.asked_by.take());
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::id::WorkflowId;
-use crate::mailbox::documents::question::Kind;
+use crate::mailbox::documents::asked::Kind;
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, read_question};
 use crate::surface::program;

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::mailbox::Question;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::text;
 
 /// The decision that a person is about to send.
@@ -92,7 +92,7 @@ pub fn of(filled: &Texts<'_>, question: &Question, act: Act) -> Vec<LeftOut> {
         add("back", "your question to the agent".into(), filled.back);
     }
     if act != Act::Decline {
-        let place = if question.approval.is_some() { "why you deny it" } else { "why you decline" };
+        let place = if question.asked.approval.is_some() { "why you deny it" } else { "why you decline" };
         add("why", place.into(), filled.why);
     }
     all

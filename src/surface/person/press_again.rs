@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::id::QuestionId;
 use crate::mailbox::Question;
 use crate::mailbox::documents::fields::options::Choice;
-use crate::surface::person::as_shown;
+use crate::mailbox::documents::shown::Shown;
 use crate::surface::person::left_out::{Act, LeftOut};
 use crate::text::excerpt;
 
@@ -125,7 +125,8 @@ impl AtStake {
 /// Names a question as it is shown. No question has the name of one that cannot be read, so that its person is told each time.
 #[must_use]
 pub fn about(question: &Question) -> Uuid {
-    as_shown::hash(question).unwrap_or_else(|_| Uuid::new_v4())
+    let shown = Shown::of(question).map(|shown| Uuid::new_v5(&Uuid::NAMESPACE_OID, shown.to_string().as_bytes()));
+    shown.unwrap_or_else(|_| Uuid::new_v4())
 }
 
 fn quoted(place: &str, text: &str) -> String {

@@ -4,10 +4,11 @@ use serde_json::Map;
 
 use crate::error::{Error, Result};
 use crate::mailbox::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::match_option::{Meaning, meaning};
 use crate::mailbox::documents::fields::options::Choice;
 use crate::mailbox::documents::fields::range::Range;
-use crate::mailbox::documents::question::{Kind, Part, Question};
+use crate::mailbox::documents::question::Question;
 use crate::spelling;
 use crate::text::{excerpt, shell_quote};
 
@@ -41,10 +42,15 @@ pub(in crate::mailbox::documents) fn fits(question: &Question, value: &AnswerVal
             "put the text into a file and answer with its path",
         ));
     }
-    if question.approval.is_some() && !matches!(value, AnswerValue::Text(words) if question.options.0.iter().any(|c| c.key == *words)) {
+    if question.asked.approval.is_some()
+        && !matches!(value, AnswerValue::Text(words) if question.asked.options.0.iter().any(|c| c.key == *words))
+    {
         let words = excerpt(&value.to_text(), 60);
-        let fix =
-            format!("write exactly one of these: {}; to refuse: ask-answer decline {}", question.options.keys(), question.workflow_id);
+        let fix = format!(
+            "write exactly one of these: {}; to refuse: ask-answer decline {}",
+            question.asked.options.keys(),
+            question.workflow_id
+        );
         return Err(Error::invalid("answer", format!("`{words}` is no approval"), fix));
     }
     if !question.is_batch() {
@@ -55,7 +61,7 @@ pub(in crate::mailbox::documents) fn fits(question: &Question, value: &AnswerVal
         };
     }
     let AnswerValue::Batch(map) = value else {
-        let keys: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
+        let keys: Vec<_> = question.asked.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
         return Err(Error::invalid(
             "answer",
             format!("is one value, but {} questions were asked", keys.len()),
@@ -63,7 +69,7 @@ pub(in crate::mailbox::documents) fn fits(question: &Question, value: &AnswerVal
         ));
     };
     let mut out = Map::new();
-    for (n, part) in question.questions.iter().enumerate() {
+    for (n, part) in question.asked.questions.iter().enumerate() {
         let key = part.key(n);
         // AskUserQuestion keys its answers by the question's text.
         let Some(value) = map.get(&key).or_else(|| map.get(&part.question)) else {
@@ -76,7 +82,7 @@ pub(in crate::mailbox::documents) fn fits(question: &Question, value: &AnswerVal
         }
         out.insert(key, Asked { question, part, field: &field, given }.fits(&value)?.to_json());
     }
-    let known = |k: &String| question.questions.iter().enumerate().any(|(n, p)| p.key(n) == *k || p.question == *k);
+    let known = |k: &String| question.asked.questions.iter().enumerate().any(|(n, p)| p.key(n) == *k || p.question == *k);
     if let Some(stray) = map.keys().find(|k| !known(k)) {
         return Err(Error::invalid(
             format!("answer.{}", excerpt(stray, 40)),

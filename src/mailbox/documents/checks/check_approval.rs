@@ -1,25 +1,25 @@
 //! The rules of a question with the field `approval`: it has exactly two options, and nothing but a person's choice answers it.
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::asked::{Asked, Kind, OnExpiry};
 use crate::mailbox::documents::fields::approval;
-use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
 
 /// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 256;
 
 /// Checks the rules of a question with an approval. Silence, an event and words of one's own approve nothing.
-pub(in crate::mailbox::documents) fn check(question: &Question) -> Result<()> {
-    let Some(asked) = &question.approval else { return Ok(()) };
+pub(in crate::mailbox::documents) fn check(asked: &Asked) -> Result<()> {
+    let Some(approval) = &asked.approval else { return Ok(()) };
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
-    if asked.tool.is_empty() || asked.tool.len() > LONGEST_NAME || !asked.sha256.is_valid() {
+    if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
         return wrong("approval", "has a tool or a sha256 that cannot be right");
     }
     // Words of another's could say the contrary of what the option does.
-    let is_choice = question.kind == Some(Kind::Choice) && question.free_text == Some(false) && question.options == approval::options();
-    if question.is_batch() || !is_choice {
+    let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == approval::options();
+    if !asked.questions.is_empty() || !is_choice {
         return wrong("approval", "stands in a question that is not the choice between `once` and `workflow` alone, in askbox's own words");
     }
-    if question.default.is_some() || question.until.is_some() || question.on_expiry == Some(OnExpiry::Default) {
+    if asked.default.is_some() || asked.until.is_some() || asked.on_expiry == Some(OnExpiry::Default) {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
     }
     Ok(())
@@ -31,32 +31,33 @@ mod tests {
     use crate::mailbox::documents::answer::{Answer, AnswerValue};
     use crate::mailbox::documents::checks::check_answer::{self, Given};
     use crate::mailbox::documents::fields::approval::{Approval, CallHash, options};
+    use crate::mailbox::documents::question::Question;
 
     fn asked() -> Question {
         let mut question = Question::new("w".parse().unwrap(), "?");
-        question.kind = Some(Kind::Choice);
-        question.options = options();
-        question.free_text = Some(false);
-        question.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
+        question.asked.kind = Some(Kind::Choice);
+        question.asked.options = options();
+        question.asked.free_text = Some(false);
+        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
         question
     }
 
     #[test]
     fn a_question_that_silence_or_an_event_could_answer_is_no_approval() {
-        assert!(check(&asked()).is_ok());
+        assert!(check(&asked().asked).is_ok());
         let cases: [fn(&mut Question); 7] = [
-            |q| q.options.0[0].description = "REFUSE this call".into(),
-            |q| q.default = Some(AnswerValue::Text("once".into())),
-            |q| q.on_expiry = Some(OnExpiry::Default),
-            |q| q.free_text = None,
-            |q| q.kind = None,
-            |q| q.options.0.truncate(1),
-            |q| q.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
+            |q| q.asked.options.0[0].description = "REFUSE this call".into(),
+            |q| q.asked.default = Some(AnswerValue::Text("once".into())),
+            |q| q.asked.on_expiry = Some(OnExpiry::Default),
+            |q| q.asked.free_text = None,
+            |q| q.asked.kind = None,
+            |q| q.asked.options.0.truncate(1),
+            |q| q.asked.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
         ];
         for change in cases {
             let mut question = asked();
             change(&mut question);
-            assert!(check(&question).is_err(), "{question:?}");
+            assert!(check(&question.asked).is_err(), "{question:?}");
         }
     }
 

@@ -4,8 +4,9 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::check_answer::{self, Given};
-use crate::mailbox::documents::question::{Kind, Part, Question, QuestionDocument};
+use crate::mailbox::documents::question::{Question, QuestionDocument};
 use crate::spelling;
 use crate::text::excerpt;
 
@@ -74,7 +75,7 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
             return Err(Error::invalid(at("range"), "is set, but the answer is no number", "leave it out, or write the type number"));
         }
     }
-    if question.until.is_some() && question.remind_every.is_some() {
+    if question.asked.until.is_some() && question.asked.remind_every.is_some() {
         let fix = "leave it out, or ask a person without until";
         return Err(Error::invalid("remind_every", "is set, but nobody is asked: an event answers", fix));
     }
@@ -132,7 +133,7 @@ fn can_be_chosen(part: &Part, field: &str) -> Result<()> {
 
 /// Refuses a default that is empty or close to an option: it would apply without anybody looking at it.
 fn default(question: &Question) -> Result<()> {
-    let Some(default) = &question.default else { return Ok(()) };
+    let Some(default) = &question.asked.default else { return Ok(()) };
     match check_answer::fits(question, default, Given::ByPerson) {
         Err(Error::Invalid { problem, .. }) if default.is_blank() => {
             Err(Error::invalid("default", problem, "write the answer that applies, or leave the default out"))
@@ -140,7 +141,7 @@ fn default(question: &Question) -> Result<()> {
         Err(Error::Invalid { problem, .. }) => Err(Error::invalid(
             "default",
             problem,
-            format!("write one of these, or words that are not so close: {}", question.options.keys()),
+            format!("write one of these, or words that are not so close: {}", question.asked.options.keys()),
         )),
         _ => Ok(()),
     }

@@ -1,10 +1,11 @@
 //! What a question must say before it is posted. Errors name the field and say how to correct it.
 
 use crate::error::{Error, Result};
+use crate::mailbox::documents::asked::{Asked, Kind, OnExpiry};
 use crate::mailbox::documents::checks::check_answer::{self, Given};
 use crate::mailbox::documents::checks::check_approval;
 use crate::mailbox::documents::fields::tool_call::ToolCall;
-use crate::mailbox::documents::question::{Kind, OnExpiry, Question};
+use crate::mailbox::documents::question::Question;
 
 /// The most questions of one batch.
 pub const MAX_PARTS: usize = 64;
@@ -16,13 +17,14 @@ const LONGEST_SERVER: usize = 256;
 
 /// Checks a question.
 pub fn check(question: &Question) -> Result<()> {
+    let asked = &question.asked;
     if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
         return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
     }
-    if question.questions.len() > MAX_PARTS {
+    if asked.questions.len() > MAX_PARTS {
         return Err(Error::invalid(
             "questions",
-            format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()),
+            format!("holds {} questions, the limit is {MAX_PARTS}", asked.questions.len()),
             "post them in several batches",
         ));
     }
@@ -63,22 +65,22 @@ pub fn check(question: &Question) -> Result<()> {
             "write the path from / on",
         ));
     }
-    if question.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
+    if asked.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
         return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
     }
-    question.tool_call.iter().try_for_each(ToolCall::check)?;
-    check_approval::check(question)?;
-    if let Some(default) = &question.default {
+    asked.tool_call.iter().try_for_each(ToolCall::check)?;
+    check_approval::check(asked)?;
+    if let Some(default) = &asked.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
-    } else if question.on_expiry == Some(OnExpiry::Default) {
+    } else if asked.on_expiry == Some(OnExpiry::Default) {
         return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
     }
-    if question.expires_at.is_none() && matches!(question.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
+    if asked.expires_at.is_none() && matches!(asked.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
         return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
     }
-    if let Some(until) = &question.until {
+    if let Some(until) = &asked.until {
         until.check()?;
-        if let Some(field) = only_for_a_person(question) {
+        if let Some(field) = only_for_a_person(asked) {
             return Err(Error::invalid(
                 "until",
                 format!("stands beside `{field}`, but the answer is an event"),
@@ -86,7 +88,7 @@ pub fn check(question: &Question) -> Result<()> {
             ));
         }
     }
-    if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
+    if asked.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
         return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
     }
     Ok(())
@@ -94,17 +96,17 @@ pub fn check(question: &Question) -> Result<()> {
 
 /// A field of this document that only a question for a person has: no wait for an event, no task and no news of children.
 #[must_use]
-pub fn only_for_a_person(question: &Question) -> Option<&'static str> {
+pub fn only_for_a_person(asked: &Asked) -> Option<&'static str> {
     let fields = [
-        ("options", !question.options.is_empty()),
-        ("questions", question.is_batch()),
-        ("type", !matches!(question.kind, None | Some(Kind::Text))),
-        ("free_text", question.free_text.is_some()),
-        ("range", question.range.is_some()),
-        ("approval", question.approval.is_some()),
-        ("tool_call", question.tool_call.is_some()),
-        ("elicited_by", question.elicited_by.is_some()),
-        ("to_session", question.to_session),
+        ("options", !asked.options.is_empty()),
+        ("questions", !asked.questions.is_empty()),
+        ("type", !matches!(asked.kind, None | Some(Kind::Text))),
+        ("free_text", asked.free_text.is_some()),
+        ("range", asked.range.is_some()),
+        ("approval", asked.approval.is_some()),
+        ("tool_call", asked.tool_call.is_some()),
+        ("elicited_by", asked.elicited_by.is_some()),
+        ("to_session", asked.to_session),
     ];
     fields.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field)
 }

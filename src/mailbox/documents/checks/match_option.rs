@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::mailbox::documents::answer::{Answer, AnswerValue};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::fields::options::{Choice, Options};
-use crate::mailbox::documents::question::{Kind, Part, Question};
+use crate::mailbox::documents::question::Question;
 use crate::spelling::{is_close, is_typo, letters};
 
 /// What words mean beside the options of a question.
@@ -79,7 +80,7 @@ pub fn in_own_words(question: &Question, value: &AnswerValue) -> Vec<usize> {
 pub fn told(question: &Question, reply: &Answer) -> Value {
     let parts = reply.value.as_ref().map(|value| in_own_words(question, value)).unwrap_or_default();
     if question.is_batch() {
-        return parts.iter().map(|n| question.questions[*n].key(*n)).collect();
+        return parts.iter().map(|n| question.asked.questions[*n].key(*n)).collect();
     }
     Value::Bool(!parts.is_empty())
 }

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::agent::stream::Elicitation;
 use crate::id::WorkflowId;
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::check_question::MAX_PARTS;
 use crate::mailbox::documents::fields::options::{Choice, Options};
 use crate::mailbox::documents::fields::range::Range;
-use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::text;
 
@@ -81,10 +81,10 @@ impl Form {
         let again = remark.map(|remark| format!("\n{remark}")).unwrap_or_default();
         let lead = format!("The MCP server `{}` asks: {}{again}", asked.server.one_line(), asked.message.printable());
         let mut question = Question::new(workflow.clone(), lead);
-        question.elicited_by = Some(text::excerpt(&asked.server.one_line(), LONGEST_NAME));
+        question.asked.elicited_by = Some(text::excerpt(&asked.server.one_line(), LONGEST_NAME));
         let choose = |question: &mut Question, key: &str, description: &str| {
-            question.options = Options(vec![choice(key, description)]);
-            question.free_text = Some(false);
+            question.asked.options = Options(vec![choice(key, description)]);
+            question.asked.free_text = Some(false);
         };
         match self {
             Self::Address(url) => {
@@ -96,10 +96,10 @@ impl Form {
                 [one] => {
                     let part = one.part();
                     question.question.push_str(&format!("\n{}", part.question));
-                    (question.kind, question.options, question.free_text, question.range) =
+                    (question.asked.kind, question.asked.options, question.asked.free_text, question.asked.range) =
                         (part.kind, part.options, part.free_text, part.range);
                 }
-                several => question.questions = several.iter().map(Field::part).collect(),
+                several => question.asked.questions = several.iter().map(Field::part).collect(),
             },
         }
         question

@@ -107,7 +107,7 @@ fn may_be_allowed(live: &Live<'_, '_>, asked: &PermissionRequest) -> Result<bool
         return Ok(false);
     }
     let is_granted = || grants::of(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
-    Ok(live.config.approvals.ask_stopped || live.own_question()?.approval.is_some() || is_granted()?)
+    Ok(live.config.approvals.ask_stopped || live.own_question()?.asked.approval.is_some() || is_granted()?)
 }
 
 /// Lets the call through if a person has allowed it, else asks.
@@ -147,7 +147,7 @@ fn folder_of(live: &Live<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> 
 fn question_about(live: &Live<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     let mut question = ask::question(&live.run.workflow_id, &call, shown)?;
-    question.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
+    question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
     Ok(question)
 }
 
@@ -158,7 +158,7 @@ fn decide(live: &Live<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &P
     if grants::covers(live.mailbox, &policy, &live.run.workflow_id, &call)? {
         return Ok(Decided::Allow);
     }
-    if question.approval.is_none() {
+    if question.asked.approval.is_none() {
         return Ok(Decided::Ask(Shown::First));
     }
     // The hook has used the answer for this very call, and a rule of the agent program asks as well.

@@ -232,8 +232,8 @@ pub fn without_record(mailbox: &Mailbox, folder: Folder, round: &RoundId, questi
 fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>) -> Result<Status> {
     let answered_at = question.answer.as_ref().and_then(|a| a.at);
     let (state, since) = match folder {
-        Folder::Pending if question.until.is_some() => (Standing::Waiting, question.asked_at()),
-        Folder::Pending if question.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.expires_at),
+        Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
+        Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.asked.expires_at),
         Folder::Pending => (Standing::Pending, question.asked_at()),
         Folder::Answered => (Standing::Answered, answered_at),
         Folder::Closed => closed(question),
@@ -243,7 +243,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         ),
         _ => running(mailbox, round, run.as_ref())?,
     };
-    let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
+    let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
     // The waiter's lock is not looked at: a look holds it for a moment, and a status may be asked for at any time.
     let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
@@ -256,7 +256,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         live,
         question_id: Some(round.question),
         question: text::beginning(&question.title(), QUESTION),
-        asked_by: question.asked_by.clone(),
+        asked_by: question.asked.asked_by.clone(),
         since,
         attempt: run.as_ref().map(|r| r.attempt),
         // Of an answer that a process took for itself, there is no session.
@@ -269,7 +269,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
             .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
-            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at))),
+            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at))),
         failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
         // Nothing is to be done about a round that is over.
         todo: run

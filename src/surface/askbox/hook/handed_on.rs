@@ -38,7 +38,7 @@ pub(super) fn hand_on(event: &Session, context: &Context) -> Option<String> {
 /// The one waiting question of which this is what AskUserQuestion showed.
 fn asked(mailbox: &Mailbox, shown: &Value) -> Option<(WorkflowId, On)> {
     let is_it = |question: &Question| {
-        question.until.is_none() && question.approval.is_none() && ask_user::to_input(question)["questions"] == *shown
+        question.asked.until.is_none() && question.asked.approval.is_none() && ask_user::to_input(question)["questions"] == *shown
     };
     let found = list::pending(mailbox, |pending| {
         let question = pending.document.ok()?.typed;

@@ -135,7 +135,7 @@ impl End {
 /// A question that waits for a person, in one line; `None` if it does not.
 fn waits(mailbox: &Mailbox, id: &WorkflowId) -> Option<String> {
     let question = read_question::pending(mailbox, id).ok()?.typed;
-    if question.until.is_some() {
+    if question.asked.until.is_some() {
         return None;
     }
     // No word of an agent can end the quotation or look like a tag of Claude Code's.

@@ -16,7 +16,7 @@ const SEARCHED: usize = 256;
 
 /// Posts the question of a call and defers the call. `later`: what the agent is to do if another question waits.
 pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut document: QuestionDocument, later: &str) -> Result<Decision> {
-    document.typed.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone() });
+    document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone() });
     document.typed.session_id = Some(run.plan.session_id);
     document.typed.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
     posting::complete(mailbox, &mut document.typed)?;
@@ -41,7 +41,7 @@ fn repeated(mailbox: &Mailbox, round: &RoundId, event: &PreToolUse) -> Result<Op
 
 /// Whether this call asked the question.
 pub(super) fn is_of(question: &Question, event: &PreToolUse) -> bool {
-    question.tool_call.as_ref().is_some_and(|call| call.id == event.tool_use_id)
+    question.asked.tool_call.as_ref().is_some_and(|call| call.id == event.tool_use_id)
 }
 
 /// The newest round of the workflow that is over and that this call asked.

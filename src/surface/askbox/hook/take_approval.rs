@@ -32,7 +32,7 @@ fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is
     }
     let round = run.round();
     let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
-    if question.approval.is_some() && post_call::is_of(&question, event) {
+    if question.asked.approval.is_some() && post_call::is_of(&question, event) {
         let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
             Permit::Allowed => Decision::Allow(event.tool_input.clone()),
             Permit::Refused(words) => Decision::Deny(words),

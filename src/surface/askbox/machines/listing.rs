@@ -74,7 +74,7 @@ pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Resul
 }
 
 fn question_priority(question: &RemoteQuestion) -> i32 {
-    question.asked.as_ref().ok().and_then(|asked| asked.document.typed.priority).unwrap_or(0)
+    question.asked.as_ref().ok().and_then(|asked| asked.document.typed.asked.priority).unwrap_or(0)
 }
 
 fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {

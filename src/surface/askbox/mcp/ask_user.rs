@@ -57,7 +57,7 @@ fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, Que
 /// `ask_user` of a client that knows tasks: the question's round, and the question. No watcher launches an agent for it.
 pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
     let (mailbox, mut document) = question(desk, arguments)?;
-    document.typed.to_session = true;
+    document.typed.asked.to_session = true;
     let asked = desk.post(&mailbox, document).map_err(in_words_of_a_tool)?;
     Ok((mailbox, asked.round))
 }

@@ -29,7 +29,7 @@ fn waiting_for_a_person(mailbox: &Mailbox) -> Result<u64> {
     let events = timers::waiting_for_events(mailbox)?;
     list::each_workflow(mailbox, Folder::Pending)?.try_fold(0, |n, id| {
         let id = id?;
-        let waits_for_an_event = events.contains(&id) && read_question::pending(mailbox, &id).is_ok_and(|d| d.typed.until.is_some());
+        let waits_for_an_event = events.contains(&id) && read_question::pending(mailbox, &id).is_ok_and(|d| d.typed.asked.until.is_some());
         Ok(n + u64::from(!waits_for_an_event))
     })
 }

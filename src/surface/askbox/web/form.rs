@@ -11,9 +11,9 @@
 
 use serde_json::Map;
 
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::options::Choice;
-use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::{AnswerValue, Question};
 use crate::surface::askbox::web::gate::Posted;
 use crate::surface::person::decision::Decision;

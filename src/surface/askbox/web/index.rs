@@ -70,15 +70,15 @@ impl Row {
         Self {
             question: round,
             rank: Rank::of(Some(question)),
-            asked_by: fitted(text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 40)),
+            asked_by: fitted(text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 40)),
             project: if project == "-" { String::new() } else { fitted(project) },
             asked_at: question.asked_at(),
-            expires_at: question.expires_at,
-            priority: question.priority.unwrap_or(0),
-            parts: question.questions.len().max(1),
-            is_approval: question.approval.is_some(),
-            is_reply: question.in_reply_to.is_some(),
-            is_event: question.until.is_some(),
+            expires_at: question.asked.expires_at,
+            priority: question.asked.priority.unwrap_or(0),
+            parts: question.asked.questions.len().max(1),
+            is_approval: question.asked.approval.is_some(),
+            is_reply: question.asked.in_reply_to.is_some(),
+            is_event: question.asked.until.is_some(),
             ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
         }
     }

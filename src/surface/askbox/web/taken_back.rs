@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::id::RoundId;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::{Answer, AnswerValue, Question};
 use crate::surface::askbox::web::form::{Filled, FilledPart};
 use crate::surface::askbox::web::send::CHANNEL;

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::disk::{self, Lock};
 use crate::error::Error;
 use crate::id::{RoundId, WorkflowId};
-use crate::mailbox::documents::question::{MAX_QUESTION, OnExpiry};
+use crate::mailbox::documents::asked::OnExpiry;
+use crate::mailbox::documents::question::MAX_QUESTION;
 use crate::mailbox::due::timers;
 use crate::mailbox::listing::list;
 use crate::mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round};
@@ -52,15 +53,15 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &P
     let title = text::excerpt(&question.title(), 60);
     let answer = checkup.command(&format!("ask-answer show {id}"));
     // The file is not looked for: its filesystem may not answer.
-    if let Some(until) = question.until.as_ref().filter(|_| !checkup.watcher) {
+    if let Some(until) = question.asked.until.as_ref().filter(|_| !checkup.watcher) {
         let words = until.words();
         let about = if question.title() == words { String::new() } else { format!(": {title}") };
         let said = format!("{words}, but no watcher is running to see it{about}");
         return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
     }
-    if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
+    if let Some(at) = question.asked.expires_at.filter(|at| *at <= time::now()) {
         let since = time::human(time::since(at));
-        match question.on_expiry() {
+        match question.asked.on_expiry() {
             OnExpiry::Keep => {
                 checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago without an answer: {title}"), answer);
             }

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::mailbox::documents::question::Kind;
+use crate::mailbox::documents::asked::Kind;
 use crate::surface::askbox::inbox::app::{App, Place};
 use crate::surface::askbox::inbox::draw::pieces::{accent, dimmed};
 use crate::surface::askbox::inbox::line::Purpose;

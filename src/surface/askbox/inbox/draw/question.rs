@@ -111,10 +111,10 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
     let question = shown.question();
     let mut words = vec![(shown.address().to_string(), bold())];
     let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), dimmed()), (text, style)]);
-    if question.approval.is_some() {
+    if question.asked.approval.is_some() {
         say("asks for a permission".into(), urgent());
     }
-    if let Some(by) = &question.asked_by {
+    if let Some(by) = &question.asked.asked_by {
         say(format!("by {}", excerpt(by, 40)), dimmed());
     }
     if question.project() != "-" {
@@ -124,14 +124,14 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
         let age = clock.age(at);
         say(if age == "now" { "just now".into() } else { format!("{age} ago") }, dimmed());
     }
-    if let Some(priority) = question.priority.filter(|priority| *priority != 0) {
+    if let Some(priority) = question.asked.priority.filter(|priority| *priority != 0) {
         say(format!("priority {priority}"), if priority > 0 { urgent() } else { dimmed() });
     }
     let mut lines = vec![fitted(&words, columns)];
-    if let Some(at) = question.expires_at {
+    if let Some(at) = question.asked.expires_at {
         let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question));
         let (words, style) = match at <= clock.now() {
-            true if question.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
+            true if question.asked.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
             true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),
             false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), urgent()),
             false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), dimmed()),
@@ -191,7 +191,7 @@ fn about(mailbox: &Mailbox, shown: &Shown, columns: usize) -> Vec<Line<'static>>
         lines.extend(rows.next());
         lines.extend(rows.map(|line| indented(line, 2)));
     }
-    if let Some(context) = &shown.question().context {
+    if let Some(context) = &shown.question().asked.context {
         lines.push(Line::default());
         lines.extend(markdown::lines(context, columns));
     }

@@ -6,9 +6,10 @@ use ratatui_textarea::TextArea;
 use serde_json::Map;
 
 use crate::mailbox::AnswerValue;
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::checks::match_option::{self, Meaning};
 use crate::mailbox::documents::fields::range::Range;
-use crate::mailbox::documents::question::{Kind, Part, Question};
+use crate::mailbox::documents::question::Question;
 use crate::surface::askbox::inbox::line::{self, Typed};
 use crate::surface::person::press_again::AtStake;
 

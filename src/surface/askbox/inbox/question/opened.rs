@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
 use crate::mailbox::AnswerValue;
-use crate::mailbox::documents::question::Kind;
+use crate::mailbox::documents::asked::Kind;
 use crate::surface::askbox::inbox::line::{self, Purpose};
 use crate::surface::askbox::inbox::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::surface::askbox::inbox::sender::shown::Shown;
@@ -156,7 +156,7 @@ impl Opened {
 
     /// The part's answer as it stands.
     fn enter(&self) -> Act {
-        if self.shown.question().approval.is_some() && !self.was_seen.get() {
+        if self.shown.question().asked.approval.is_some() && !self.was_seen.get() {
             return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down shows the rest"));
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };

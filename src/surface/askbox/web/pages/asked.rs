@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use uuid::Uuid;
-
 use crate::error::Result;
-use crate::mailbox::documents::question::{Kind, Part};
+use crate::mailbox::documents::asked::{Kind, Part};
 use crate::mailbox::documents::shown::Shown;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
@@ -113,10 +111,10 @@ impl Asked {
     pub fn of(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled) -> Result<Self> {
         let question = &round.document.typed;
         // A call is shown with everything that cannot be seen in it.
-        let show = |words: &str| if question.approval.is_some() { text::visible(words) } else { text::printable(words) };
+        let show = |words: &str| if question.asked.approval.is_some() { text::visible(words) } else { text::printable(words) };
         let (title, rest) = head(question);
-        let until = question.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
-        let expiry = question.expires_at.map(|at| {
+        let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
+        let expiry = question.asked.expires_at.map(|at| {
             let (moment, then) = (time::local(at), question_text::then_on_expiry(question));
             match (at - time::now()).to_std() {
                 Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
@@ -138,12 +136,12 @@ impl Asked {
             title: show(&title),
             rest: show(&rest),
             is_batch: question.is_batch(),
-            approves: question.approval.as_ref().map(|approval| text::visible(&approval.tool)),
-            asked_by: text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 60),
+            approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
             ago: time::ago(question.asked_at()),
-            priority: question.priority.unwrap_or(0),
+            priority: question.asked.priority.unwrap_or(0),
             is_overdue: question_text::is_overdue(question, time::now()),
             expiry,
             event: until,
@@ -156,7 +154,7 @@ impl Asked {
                 .into_iter()
                 .map(printable)
                 .collect(),
-            context: question.context.as_deref().map(markdown::to_html),
+            context: question.asked.context.as_deref().map(markdown::to_html),
             taken_back,
             parts: parts
                 .iter()
@@ -183,7 +181,7 @@ impl Asked {
 
 /// The button that was pressed, to be pressed once more.
 fn again(act: &str, question: &Question) -> String {
-    let label = match (act, question.approval.is_some()) {
+    let label = match (act, question.asked.approval.is_some()) {
         ("back", _) => "Ask back",
         ("decline", false) => "Decline to answer",
         ("decline", true) => "Deny the call",
@@ -196,7 +194,7 @@ fn again(act: &str, question: &Question) -> String {
 /// The first line of what is asked, and the rest. Of a batch without a text of its own, its number of questions.
 fn head(question: &Question) -> (String, String) {
     let text = if question.is_batch() && question.question.is_empty() {
-        format!("{} questions", question.questions.len())
+        format!("{} questions", question.asked.questions.len())
     } else {
         question.question.trim().to_owned()
     };

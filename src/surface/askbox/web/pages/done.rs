@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::mailbox::documents::question::Content;
+use crate::mailbox::documents::content::Content;
 use crate::mailbox::listing::past_rounds;
 use crate::peers::Progress;
 use crate::surface::askbox::machines::told::{Stands, Told};

@@ -101,7 +101,7 @@ fn in_lines(question: &Question, answer: &Answer) -> Vec<(String, String)> {
         None => Vec::new(),
         Some(AnswerValue::Batch(map)) => {
             let parts = question.parts();
-            let of = |(n, part): (usize, &crate::mailbox::documents::question::Part)| {
+            let of = |(n, part): (usize, &crate::mailbox::documents::asked::Part)| {
                 let value = map.get(&part.key(n)).and_then(|value| AnswerValue::from_json(value.clone()).ok())?;
                 let asked = part.header.as_deref().unwrap_or(&part.question);
                 Some((text::excerpt(asked, 120), text::printable(&value.to_text())))
