@@ -13,7 +13,7 @@ use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, Question};
 use crate::run::attempt::record::{Claimant, Run};
 
-/// Who goes on with the answer of a round.
+/// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// An agent is launched with it.
@@ -27,13 +27,13 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// The delivery that the question asks for. A waiter or a person's command may take the answer in its place.
+    /// The delivery by the question alone. A waiter or a person's command may take the answer in its place.
     #[must_use]
     pub fn asked_for(question: &Question) -> Self {
         if question.asked.to_session { Self::Session } else { Self::Launch }
     }
 
-    /// The delivery of an answered round that nobody has claimed: what happens if no person asks for something else.
+    /// The delivery of an answered round that is not claimed yet. A person's command may still choose another one.
     pub fn of_unclaimed(mailbox: &Mailbox, question: &Question) -> Result<Self> {
         Ok(if is_awaited(mailbox, &question.workflow_id)? { Self::Waiter } else { Self::asked_for(question) })
     }
@@ -59,7 +59,7 @@ impl Delivery {
         }
     }
 
-    /// Who goes on, in words for people: the subject of a sentence.
+    /// The words for people: the subject of a sentence such as "… took the answer".
     #[must_use]
     pub fn who(self) -> &'static str {
         match self {
