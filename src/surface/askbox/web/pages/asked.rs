@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use uuid::Uuid;
-
 use crate::error::Result;
 use crate::mailbox::documents::question::{Kind, Part};
 use crate::mailbox::documents::shown::Shown;
