@@ -256,7 +256,7 @@ fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
     let terminal = demo(&world);
     until_the_question(&terminal);
     terminal.press(&["merg", "Enter"]);
-    terminal.see("What do you mean?");
+    terminal.see("Is this one of the options?");
     terminal.press(&["1", "Enter"]);
     terminal.see("guide.md is ready; the answer was: merge");
     terminal.see("Enter goes on");

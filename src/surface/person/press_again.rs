@@ -1,8 +1,8 @@
 //! The one question before a decision that would lose something, or that the person may not mean.
 //!
 //! The person is told once what is at stake. The same key or button then goes on, as long as exactly the same is at stake for the same
-//! question. Any other key forgets what was told. A change of the question, of a text, or of what would be declined is something else, of which
-//! the person was not told.
+//! question. Any other key forgets what was told. After a change of the question, of a text, or of the questions that would be declined, the
+//! person is told again.
 
 use std::fmt::Debug;
 
@@ -125,8 +125,7 @@ impl AtStake {
 /// Names a question as it is shown. No question has the name of one that cannot be read, so that its person is told each time.
 #[must_use]
 pub fn about(question: &Question) -> Uuid {
-    let shown = Shown::of(question).map(|shown| Uuid::new_v5(&Uuid::NAMESPACE_OID, shown.to_string().as_bytes()));
-    shown.unwrap_or_else(|_| Uuid::new_v4())
+    Shown::of(question).map_or_else(|_| Uuid::new_v4(), |shown| Uuid::new_v5(&Uuid::NAMESPACE_OID, shown.to_string().as_bytes()))
 }
 
 fn quoted(place: &str, text: &str) -> String {

@@ -251,9 +251,10 @@ impl<'a> App<'a> {
         if let Some(draft) = self.keeping.take(at) {
             return Some(draft);
         }
-        if let Some((draft, news)) = self.sent.take_unconfirmed(at) {
-            self.said = news.unwrap_or_default();
-            return Some(draft);
+        let (draft, news) = self.sent.take_unconfirmed(at);
+        self.said = news.unwrap_or_default();
+        if draft.is_some() {
+            return draft;
         }
         let (draft, kept_at) = self.keeping.find(at, shown.question())?;
         self.said = format!("your draft is here again; it was kept {} ago", time::human(time::since(kept_at)));
@@ -290,8 +291,8 @@ impl<'a> App<'a> {
     fn hear_of_offers(&mut self) {
         let is_looked_at = matches!(self.place, Place::Outcomes(_));
         let News { said, accepted, again } = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
-        accepted.iter().for_each(|at| self.keeping.accepted(at));
         again.into_iter().for_each(|(at, draft)| self.keeping.put_if_none(at, draft));
+        accepted.iter().for_each(|at| self.keeping.accepted(at));
         if !said.is_empty() {
             self.said = said.join(" · ");
         }

@@ -70,7 +70,7 @@ impl App<'_> {
         }
         let begun = self.begun();
         let Some(act) = purpose.act() else {
-            if self.may_go_on(begun.as_slice()).is_some() {
+            if self.may_go_on(begun.as_slice()) {
                 self.close_text(&text);
                 self.take(purpose, text);
             }
@@ -164,8 +164,8 @@ impl App<'_> {
     }
 
     /// Whether the last key may take a step that decides nothing. The person is told if it may not.
-    pub(super) fn may_go_on(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
-        self.gate.may_go_on(self.about(), at_stake).map_err(|why| self.said = why).ok()
+    fn may_go_on(&mut self, at_stake: &[AtStake]) -> bool {
+        self.gate.may_go_on(self.about(), at_stake).map_err(|why| self.said = why).is_ok()
     }
 
     /// Names the open question as it is shown.
@@ -177,23 +177,30 @@ impl App<'_> {
     pub(super) fn give(&mut self, value: AnswerValue, mut at_stake: Vec<AtStake>, is_whole: bool) -> Wish {
         let Place::Question(opened) = &self.place else { return Wish::Nothing };
         at_stake.splice(0..0, opened.unnoticed());
-        let passed = if is_whole {
+        if is_whole {
             at_stake.extend(self.left_out(Act::Send));
-            self.may_decide(&at_stake)
-        } else {
-            self.may_go_on(&at_stake)
-        };
-        let (Place::Question(opened), Some(passed)) = (&mut self.place, passed) else { return Wish::Nothing };
-        opened.notice();
-        opened.take(value.clone());
+            let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
+            self.take_value(value.clone());
+            return self.decide(Decision::Answer(value, self.note()), passed);
+        }
+        if self.may_go_on(&at_stake) {
+            self.take_value(value);
+        }
+        Wish::Nothing
+    }
+
+    fn take_value(&mut self, value: AnswerValue) {
         self.gate.forget();
-        if is_whole { self.decide(Decision::Answer(value, self.note()), passed) } else { Wish::Nothing }
+        if let Place::Question(opened) = &mut self.place {
+            opened.notice();
+            opened.take(value);
+        }
     }
 
     /// Asks what the words of the open part mean.
     pub(super) fn ask_meaning(&mut self, near: AtStake) {
         let Place::Question(opened) = &self.place else { return };
-        if self.may_go_on(opened.unnoticed().as_slice()).is_some() {
+        if self.may_go_on(opened.unnoticed().as_slice()) {
             self.gate.show(self.about(), near);
         }
     }

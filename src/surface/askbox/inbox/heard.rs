@@ -1,4 +1,4 @@
-//! What other machines told while the screen is open, and the question that waits for one of them to be heard.
+//! The news of other machines, and the question that is opened once its machine is heard.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::address::Address;
 use crate::surface::askbox::inbox::sender::Others;
 use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 
-/// What was heard.
+/// The news of other machines.
 #[derive(Debug)]
 pub struct Heard {
     /// What is known of other machines, as it is on the screen.

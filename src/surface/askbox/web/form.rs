@@ -123,14 +123,13 @@ impl Filled {
         let at_stake: Vec<_> = near.chain(self.left_out(question)).collect();
         let mut told = std::mem::take(&mut self.told);
         for thing in told.untold(about, &at_stake) {
-            let is_asked = match thing {
-                AtStake::LeftOut { .. } => matches!(done, Done::Decided(_)),
-                near => self.parts.iter().any(|part| matches!(&part.open, Some(Open::NearMiss(open)) if open == near)),
-            };
-            if is_asked {
-                told.tell(about, thing);
-                self.left_out = Some(thing.clone()).filter(|thing| matches!(thing, AtStake::LeftOut { .. })).or(self.left_out.take());
+            match thing {
+                AtStake::LeftOut { .. } if matches!(done, Done::Decided(_)) => self.left_out = Some(thing.clone()),
+                near if self.parts.iter().any(|part| matches!(&part.open, Some(Open::NearMiss(open)) if open == near)) => {}
+                // Something that is missing is said first.
+                _ => continue,
             }
+            told.tell(about, thing);
         }
         self.told = told;
         if self.left_out.is_some() { Done::LeftOpen(None) } else { done }

@@ -28,11 +28,11 @@ pub struct Gate {
 pub struct Panel {
     about: Uuid,
     pub at_stake: AtStake,
-    /// The chosen line. At first none, so that enter alone decides nothing.
+    /// The chosen line. The person has to choose one: enter alone decides nothing.
     pub at: Option<usize>,
 }
 
-/// The leave to do what a key asks for.
+/// The leave to send what a key decides.
 #[derive(Debug)]
 pub struct Passed(());
 
@@ -89,8 +89,8 @@ impl Gate {
     }
 
     /// Whether the last key may take a step that decides nothing yet. With nothing at stake, every key may.
-    pub fn may_go_on(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<Passed, String> {
-        if at_stake.is_empty() { Ok(Passed(())) } else { self.may_decide(about, at_stake) }
+    pub fn may_go_on(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<(), String> {
+        if at_stake.is_empty() { Ok(()) } else { self.may_decide(about, at_stake).map(|Passed(())| ()) }
     }
 
     /// Tells the person in a panel.

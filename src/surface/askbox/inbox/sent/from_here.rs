@@ -16,7 +16,7 @@ use crate::surface::askbox::machines::told::Stands;
 #[derive(Debug, Default)]
 pub struct FromHere(Vec<Given>);
 
-/// What became of offers since it was told last.
+/// News of the offers.
 #[derive(Debug, Default)]
 pub struct News {
     /// A sentence for each.
@@ -57,13 +57,12 @@ impl FromHere {
     }
 
     /// The draft of an answer that may have arrived or not, and what is known of it.
-    pub fn take_unconfirmed(&mut self, at: &RoundAt) -> Option<(Draft, Option<String>)> {
-        let given = self.0.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some())?;
-        let draft = given.draft.take()?;
-        Some((draft, given.news().filter(|_| given.is_open())))
+    pub fn take_unconfirmed(&mut self, at: &RoundAt) -> (Option<Draft>, Option<String>) {
+        let Some(given) = self.0.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some()) else { return (None, None) };
+        (given.draft.take(), given.news().filter(|_| given.is_open()))
     }
 
-    /// What became of the offers. An answer that does not count is a draft again.
+    /// Hears of the offers. An answer that does not count is a draft again.
     pub fn hear(&mut self, others: &Others, now: &Elsewhere, is_looked_at: bool) -> News {
         let mut news = News::default();
         for given in &mut self.0 {
@@ -79,7 +78,7 @@ impl FromHere {
             };
             let Some(told) = told.as_ref().or(now.progress(id)).filter(|told| **told != offer.progress) else { continue };
             offer.progress = told.clone();
-            // Whoever has seen that it was not confirmed has not seen this.
+            // The person may have seen that it was not confirmed, but has not seen this.
             offer.was_seen = is_looked_at;
             match given.told().map(|told| told.stands) {
                 None | Some(Stands::Sent) => continue,
