@@ -100,6 +100,8 @@ pub struct App<'a> {
     pub said: String,
     /// Whether the first decision ends the inbox without being sent.
     pub asks_only: bool,
+    /// Whether only signed answers count here.
+    pub only_signed: bool,
     pub decided: Option<Decision>,
     /// The texts of which the last key said that the decision leaves them out.
     pub(super) told_left_out: Vec<Uuid>,
@@ -143,6 +145,7 @@ impl<'a> App<'a> {
             shows_help: false,
             said: String::new(),
             asks_only: false,
+            only_signed: false,
             decided: None,
             told_left_out: Vec::new(),
             enter: Enter::default(),
