@@ -10,7 +10,6 @@ use crate::mailbox::documents::question::{Content, Kind, OnExpiry, Part};
 use crate::mailbox::round::Round;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, round};
-use crate::surface::program;
 use crate::surface::terminal::columns::{padded, width};
 use crate::surface::terminal::fitted;
 use crate::text::{excerpt, one_line};

@@ -15,7 +15,6 @@ use crate::mailbox::trust::SecretKey;
 use crate::run::process::programs;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 use crate::surface::askbox::doctor::installation::targets;
-use crate::surface::program;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
