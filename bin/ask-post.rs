@@ -7,5 +7,5 @@ use std::process::ExitCode;
 use askbox::surface::{ask_post, program};
 
 fn main() -> ExitCode {
-    program::main(|args, _| ask_post::run(args))
+    program::main(ask_post::run)
 }

@@ -24,11 +24,11 @@ fn main() -> ExitCode {
 fn run(args: Askbox, context: &Context) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Tree(args) => tree_view::run(&args),
+        Command::Doctor(args) => doctor::run(&args, context),
+        Command::Tree(args) => tree_view::run(&args, context),
         Command::History(args) => history_view::run(&args),
         Command::Inbox(args) => inbox::open(&args, context),
-        Command::Gc(args) => gc::run(&args),
+        Command::Gc(args) => gc::run(&args, context),
         Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Keygen(args) => keygen::run(&args),
@@ -37,13 +37,13 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::AskAnswer { words } => machines::run(&words, context, inbox::open),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
-            NotifyCommand::Test(args) => notify::run(&args),
+            NotifyCommand::Test(args) => notify::run(&args, context),
         },
         Command::Hook(args) => hook::run(&args, context),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => askbox::surface::askbox::mcp::run(args, context),
         #[cfg(feature = "sync")]
-        Command::Sync(args) => askbox::surface::askbox::sync::run(&args),
+        Command::Sync(args) => askbox::surface::askbox::sync::run(&args, context),
         #[cfg(feature = "web")]
         Command::Web(args) => askbox::surface::askbox::web::run(&args, context),
         #[cfg(feature = "schema")]

@@ -31,7 +31,6 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args, context: &Context) -> Result<u8> {
-    let _ = context;
     let (common, json) = (&args.common, args.common.json);
     let open = || common.open();
     let id = program::workflow;
@@ -45,7 +44,7 @@ fn run(args: Args, context: &Context) -> Result<u8> {
     };
     let command = match (args.id, args.command) {
         (Some(workflow), _) => {
-            let run_now = || run_now::run_now(&open()?, &id(&workflow)?, json);
+            let run_now = || run_now::run_now(&open()?, context, &id(&workflow)?, json);
             return run_now().map_err(|e| program::maybe_command::<Args>(&workflow, e));
         }
         (None, Some(command)) => command,
@@ -55,12 +54,12 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         }
     };
     match command {
-        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, poll.as_deref(), json),
-        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| all::show(&mailbox, json)),
-        Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, json),
-        Command::Status { id, follow: true, .. } => follow::follow(&open()?, optional_id(id)?.as_ref(), json),
-        Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, None, json)),
-        Command::Status { id, .. } => table::show(&open()?, optional_id(id)?.as_ref(), json),
+        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, context, poll.as_deref(), json),
+        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| all::show(&mailbox, context, json)),
+        Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, context, json),
+        Command::Status { id, follow: true, .. } => follow::follow(&open()?, context, optional_id(id)?.as_ref(), json),
+        Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, context, None, json)),
+        Command::Status { id, .. } => table::show(&open()?, context, optional_id(id)?.as_ref(), json),
         Command::Logs { id: workflow, follow } => {
             let how = if json { As::Json } else { As::Words };
             of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, 0, how))
@@ -71,35 +70,39 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         }
         Command::Run { file, prompt, workflow, stream } => {
             let workflow = optional_id(workflow)?;
-            run_now::run_prompt(&common.open_or_create()?, file.as_deref(), prompt, workflow, json || stream)
+            run_now::run_prompt(&common.open_or_create()?, context, file.as_deref(), prompt, workflow, json || stream)
         }
         Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
             let workflow = optional_id(workflow)?;
             let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
-            spawn_resume::spawn(&common.open_or_create()?, spawn, json)
+            spawn_resume::spawn(&common.open_or_create()?, context, spawn, json)
         }
-        Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, &id(&workflow)?, timeout.as_deref(), json),
+        Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
         Command::Wait { id: workflow, timeout } => wait::wait(&open()?, &id(&workflow)?, timeout.as_deref(), json),
         Command::Stop { id: workflow, grace, report, now, tree } => {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
-            of_state(&workflow, &|mailbox, id| stop(mailbox, id, Flags { grace: grace.as_deref(), report, now }, json))
+            of_state(&workflow, &|mailbox, id| stop(mailbox, context, id, Flags { grace: grace.as_deref(), report, now }, json))
         }
-        Command::Retry { id: None, .. } => run_now::retry_all(&open()?, json),
-        Command::Retry { id: Some(workflow), .. } => of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, id, json)),
-        Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, &id(&workflow)?, json),
+        Command::Retry { id: None, .. } => run_now::retry_all(&open()?, context, json),
+        Command::Retry { id: Some(workflow), .. } => of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, context, id, json)),
+        Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, context, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&open()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),
         Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), Some(&id(&workflow)?), json),
         Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), None, json),
-        Command::Go => hold_queue::release(&open()?, json),
-        Command::Done { id: workflow } => take_prompt::done(&open()?, &id(&workflow)?, json),
+        Command::Go => hold_queue::release(&open()?, context, json),
+        Command::Done { id: workflow } => take_prompt::done(&open()?, context, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {
             let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;
             program::print(&format!("dropped {round}\n")).map(|()| 0)
         }),
         Command::Supervise { id: workflow, question, attempt, detach, from } => {
             let (mailbox, round) = (open()?, RoundId { workflow: id(&workflow)?, question: question.parse()? });
-            if detach { supervise::detach(&mailbox, &round, attempt) } else { supervise::supervise(&mailbox, round, attempt, from) }
+            if detach {
+                supervise::detach(&mailbox, &round, attempt)
+            } else {
+                supervise::supervise(&mailbox, context, round, attempt, from)
+            }
         }
     }
 }

@@ -62,6 +62,12 @@ impl Config {
     pub fn runner(&self, name: Option<&str>) -> Result<(String, Runner)> {
         self.runner.find(name)
     }
+
+    /// True if a section names another machine, or a database of other machines.
+    #[must_use]
+    pub fn names_other_machines(&self) -> bool {
+        self.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty())
+    }
 }
 
 /// The sections in the order of the documentation.

@@ -29,6 +29,7 @@ mod named_files;
 mod near_misses;
 mod next_steps;
 mod notify_test;
+mod one_decision;
 mod other_folders;
 mod pages;
 mod platform_room;

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use sha2::Sha256;
 use uuid::Uuid;
 
-use crate::config;
 use crate::disk;
 use crate::document;
 use crate::error::{Error, Result};
@@ -131,15 +130,13 @@ fn reply(message: &str) -> Option<Reply> {
     (mark == MARK).then(|| Reply { round: RoundId { workflow, question }, key: key.to_owned(), code: code.to_owned() })
 }
 
-/// Answers the round that the button was made for.
+/// Answers the round that the button was made for. The courier makes and hears buttons only where such answers count.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the button was not made here for this question, [`Error::Conflict`] and [`Error::NotFound`] if it came too late.
 pub(in crate::news) fn apply(mailbox: &Mailbox, key: &ReplyKey, target: &str, person: &str, reply: &Reply) -> Result<Accepted> {
     let round = &reply.round;
     let caller = Caller::new(person, CHANNEL, Through::Message, Below::NoAgent)?;
-    // Says so at once if it would not count.
-    let _ = config::load()?.config.answers.signer(&Through::Message)?;
     let answered = accept::answer_pending(mailbox, &round.workflow, Decision::of(&caller, On::Round(round.question)), |question| {
         if !key.fits(&reply.code, target, round, question, &reply.key)? {
             return Err(Error::invalid("reply", "is not from a button of this mailbox", "answer the question at a terminal"));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// The exit statuses, as `--help` shows them.
 pub const EXIT_CODES: &str = "Exit status:
@@ -49,9 +49,9 @@ impl Common {
 
     /// Opens the mailbox for a surface that also answers elsewhere. Who only answers questions of other machines has asked nothing here, so
     /// where the configuration names some, an empty mailbox is made as [`Self::open_or_create`] does. Else it must exist.
-    pub fn open_to_answer(&self) -> Result<Mailbox> {
+    pub fn open_to_answer(&self, context: &Context) -> Result<Mailbox> {
         match self.open() {
-            Err(Error::NotFound { .. }) if program::env("ASKBOX_RUN").is_none() && program::has_usable_peers() => {
+            Err(Error::NotFound { .. }) if program::env("ASKBOX_RUN").is_none() && context.names_other_machines() => {
                 let mailbox = self.open_or_create()?;
                 program::say(&format!("note: an empty mailbox was made: {}\n", mailbox.root().display()));
                 Ok(mailbox)

@@ -25,10 +25,10 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     elsewhere::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
-            None => return open_inbox(&args, None),
+            None => return open_inbox(&args, context, None),
             Some((id, [])) if opens(&args) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;
-                return open_inbox(&args, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
+                return open_inbox(&args, context, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
             }
             Some((id, words)) => {
                 let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
@@ -49,7 +49,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     }
     match command {
         Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
-        Command::Show { id, format } => show(&args, &short_id::meant(&args.common, &id.workflow)?, *format)?,
+        Command::Show { id, format } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
@@ -194,7 +194,7 @@ fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
 }
 
 /// `ask-answer show ID`
-fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()> {
+fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<Format>) -> Result<()> {
     let mailbox = args.common.open()?;
     let found = answering::question(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
@@ -217,7 +217,8 @@ fn show(args: &AskAnswer, id: &WorkflowId, format: Option<Format>) -> Result<()>
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    let shown = question_text::round(Some(&mailbox), &found) + &question_text::to_allow(id.as_str(), &found);
+    let shown =
+        question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()) + &question_text::to_allow(id.as_str(), &found);
     program::print(&question_text::fitted(&shown))
 }
 
@@ -237,7 +238,7 @@ fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
     }
     let person = person(args, context)?;
     let on = On::question(&found.id, &found.document.typed)?;
-    let draft = editor::write(&question_text::round(Some(&mailbox), &found), ".md")?;
+    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
     give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
@@ -254,7 +255,7 @@ pub fn opens(args: &AskAnswer) -> bool {
 }
 
 /// Without an answer: the inbox, or one question in it, if a person sits at the terminal.
-fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>) -> Result<u8> {
+fn open_inbox(args: &AskAnswer, context: &Context, workflow: Option<&WorkflowId>) -> Result<u8> {
     let hint = "see the pending questions: ask-answer list; then: ask-answer ID ANSWER";
     if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {
         return Err(Error::usage("no question is named", hint));
@@ -266,7 +267,7 @@ fn open_inbox(args: &AskAnswer, workflow: Option<&WorkflowId>) -> Result<u8> {
         return Err(Error::usage("the inbox needs a terminal that can move its cursor (TERM=dumb)", hint));
     }
     let Some(workflow) = workflow else {
-        return Err(inbox_program(&args.common.open_to_answer()?, None, &named(args)?));
+        return Err(inbox_program(&args.common.open_to_answer(context)?, None, &named(args)?));
     };
     let mailbox = args.common.open()?;
     // An unknown id is an error before the screen changes.

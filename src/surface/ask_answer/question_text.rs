@@ -11,7 +11,6 @@ use crate::mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::mailbox::round::Round;
 use crate::mailbox::who::asked_within;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, round};
-use crate::surface::program;
 use crate::surface::terminal::columns::{padded, width};
 use crate::surface::terminal::fitted;
 use crate::text::{excerpt, one_line};
@@ -103,8 +102,8 @@ pub fn part(part: &Part, key: Option<&str>) -> String {
 
 /// The asker, the times, and the context of a question.
 #[must_use]
-pub fn about(mailbox: Option<&Mailbox>, found: &Round) -> String {
-    let (mut out, context) = about_and_context(mailbox, found);
+fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String {
+    let (mut out, context) = about_and_context(mailbox, found, only_signed);
     if let Some(context) = context {
         out.push('\n');
         for line in context.trim_end().lines() {
@@ -117,7 +116,7 @@ pub fn about(mailbox: Option<&Mailbox>, found: &Round) -> String {
 /// The asker and the times as lines, and the context as it was written. A question of another machine has no mailbox here: what its
 /// paths lead to is not looked at.
 #[must_use]
-pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (String, Option<&'a str>) {
+fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<&'a str>) {
     let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
@@ -133,7 +132,7 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
             true => "overdue since",
             false => "until",
         };
-        let _ = writeln!(out, "  {word} {}, {}", fitted::moment(at), then_on_expiry(question));
+        let _ = writeln!(out, "  {word} {}, {}", fitted::moment(at), then_on_expiry(question, only_signed));
     }
     for line in background(mailbox, found) {
         let _ = writeln!(out, "  {line}");
@@ -144,11 +143,11 @@ pub fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round) -> (St
 
 /// What happens when the question's time is over; what is still to happen, where it is.
 #[must_use]
-pub fn then_on_expiry(question: &Question) -> String {
+pub fn then_on_expiry(question: &Question, only_signed: bool) -> String {
     let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
     let then = if is_over { "" } else { "then " };
     match (question.asked.on_expiry(), &question.asked.default) {
-        (OnExpiry::Default, Some(default)) if program::only_signed_answers_count() => {
+        (OnExpiry::Default, Some(default)) if only_signed => {
             format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
         }
         (OnExpiry::Default, Some(default)) => {
@@ -250,9 +249,9 @@ pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
 
 /// A round with its question, its state and its answers.
 #[must_use]
-pub fn round(mailbox: Option<&Mailbox>, found: &Round) -> String {
+pub fn round(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String {
     let question = &found.document.typed;
-    let mut out = about(mailbox, found);
+    let mut out = about(mailbox, found, only_signed);
     out.push('\n');
     if let Some(lead_in) = question.lead_in() {
         let _ = writeln!(out, "{}\n", asked(lead_in));

@@ -7,10 +7,10 @@ use crate::mailbox::transitions::post::{self, IfPending};
 use crate::mailbox::{Mailbox, Question, QuestionDocument};
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::{no_checkpoint, post_receipt, posting};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// Posts each question of the array, or refuses it, independently of the others. Returns the exit status of the first failure.
-pub fn post(args: &AskPost, if_pending: IfPending) -> Result<u8> {
+pub fn post(args: &AskPost, context: &Context, if_pending: IfPending) -> Result<u8> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     let bytes = program::read_input(file, posting::MAX_BATCH)?;
     let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
@@ -20,7 +20,7 @@ pub fn post(args: &AskPost, if_pending: IfPending) -> Result<u8> {
     let results = post::post_many(&mailbox, documents, if_pending)?;
     let posted: Vec<Question> =
         asked.into_iter().zip(&results).filter(|(_, result)| result.is_ok()).filter_map(|(asked, _)| asked).collect();
-    no_checkpoint::warn(&mailbox, &posted);
+    no_checkpoint::warn(&mailbox, context, &posted);
     let mut status = 0;
     for (n, result) in results.iter().enumerate() {
         match result {

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::transitions::post::Receipt;
 use crate::mailbox::{Answer, Mailbox, Question};
+use crate::surface::program::Context;
 
 #[cfg(feature = "relaunch")]
 use crate::id::RoundId;
@@ -59,13 +60,14 @@ pub enum Waited<T> {
 #[cfg(feature = "relaunch")]
 pub fn wait<T>(
     waiter: &Waiter,
+    context: &Context,
     mailbox: &Mailbox,
     receipt: &Receipt,
     patience: Duration,
     hand_over: impl FnOnce(&Question, &Answer) -> Result<T>,
 ) -> Result<Waited<T>> {
     // The asker's own file keeps nobody from waiting; what an agent's command reads is no wall anyway.
-    let policy = crate::config::load().map(|loaded| loaded.config).unwrap_or_default().answers.policy();
+    let policy = context.config().unwrap_or_default().answers.policy();
     match waiter.wait(mailbox, &policy, &inline::Asked::of(receipt)?, patience)? {
         inline::Waited::Answered(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(Waited::InVain) };
@@ -82,6 +84,7 @@ pub fn wait<T>(
 #[cfg(not(feature = "relaunch"))]
 pub fn wait<T>(
     waiter: &Waiter,
+    _context: &Context,
     _mailbox: &Mailbox,
     _receipt: &Receipt,
     _patience: Duration,

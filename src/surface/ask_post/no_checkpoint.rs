@@ -2,11 +2,11 @@
 
 use crate::id::WorkflowId;
 use crate::mailbox::{Mailbox, Question};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// Warns of questions that are posted without a checkpoint where no session can be continued.
-pub fn warn(mailbox: &Mailbox, asked: &[Question]) {
-    let unknown = knows_nothing(mailbox, asked);
+pub fn warn(mailbox: &Mailbox, context: &Context, asked: &[Question]) {
+    let unknown = knows_nothing(mailbox, context, asked);
     let (whose, first) = match unknown[..] {
         [] => return,
         [one] => (one.to_string(), one),
@@ -18,18 +18,18 @@ pub fn warn(mailbox: &Mailbox, asked: &[Question]) {
 }
 
 #[cfg(feature = "relaunch")]
-fn knows_nothing<'a>(mailbox: &Mailbox, asked: &'a [Question]) -> Vec<&'a WorkflowId> {
+fn knows_nothing<'a>(mailbox: &Mailbox, context: &Context, asked: &'a [Question]) -> Vec<&'a WorkflowId> {
     let without: Vec<_> = asked.iter().filter(|question| question.checkpoint.is_none()).collect();
     if without.is_empty() {
         return Vec::new();
     }
-    let config = crate::config::load().map(|loaded| loaded.config).unwrap_or_default();
+    let config = context.config().unwrap_or_default();
     let knows_nothing = |q: &&Question| crate::run::claim::plan::knows_nothing(mailbox, &config, q).unwrap_or(false);
     without.into_iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
 }
 
 /// Without the `relaunch` feature it is not known how the next process begins.
 #[cfg(not(feature = "relaunch"))]
-fn knows_nothing<'a>(_mailbox: &Mailbox, _asked: &'a [Question]) -> Vec<&'a WorkflowId> {
+fn knows_nothing<'a>(_mailbox: &Mailbox, _context: &Context, _asked: &'a [Question]) -> Vec<&'a WorkflowId> {
     Vec::new()
 }

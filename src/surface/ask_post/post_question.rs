@@ -14,26 +14,26 @@ use crate::mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDoc
 use crate::surface::args::ask_post_args::AskPost;
 use crate::surface::ask_post::inline_wait::Waited;
 use crate::surface::ask_post::{batch, inline_wait, no_checkpoint, post_receipt, posting};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::text;
 use crate::time::{self, Span};
 
 /// Runs `ask-post`; returns the exit status.
-pub fn run(args: AskPost) -> Result<u8> {
+pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     let if_pending = if args.supersede { IfPending::Supersede } else { IfPending::Conflict };
     if args.batch {
-        return batch::post(&args, if_pending);
+        return batch::post(&args, context, if_pending);
     }
     let mut document = question(&args)?;
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
     if let Some(limit) = args.wait {
-        return post_and_wait(&args, &mailbox, document, if_pending, limit);
+        return post_and_wait(&args, context, &mailbox, document, if_pending, limit);
     }
     let asked = document.typed.clone();
     let receipt = post::post_document(&mailbox, document, if_pending)?;
-    no_checkpoint::warn(&mailbox, &[asked]);
+    no_checkpoint::warn(&mailbox, context, &[asked]);
     if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
         let id = &receipt.round.workflow;
         program::warn(&format!("an earlier answer of {id} still waits for its run; if you have it already: relaunch done {id}"));
@@ -43,7 +43,14 @@ pub fn run(args: AskPost) -> Result<u8> {
 
 /// Prints the answer if it comes within `limit`. A failure of the waiting is only a warning: the question is posted, and its
 /// answer then reaches the agent as it does without `--wait`.
-fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending, limit: Duration) -> Result<u8> {
+fn post_and_wait(
+    args: &AskPost,
+    context: &Context,
+    mailbox: &Mailbox,
+    document: QuestionDocument,
+    if_pending: IfPending,
+    limit: Duration,
+) -> Result<u8> {
     let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
     let waiter = match inline_wait::begin(mailbox, &document.typed.workflow_id) {
         Err(e @ Error::Conflict { .. }) => return Err(e),
@@ -54,7 +61,7 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
     let end = Instant::now() + limit;
     while let Some(waiter) = &waiter {
         let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
-        match inline_wait::wait(waiter, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
+        match inline_wait::wait(waiter, context, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
             Ok(Waited::Done(status)) => return Ok(status),
             Ok(Waited::Changed) => {
                 program::warn("the question was changed after it was asked, so its answer is not yours; it is asked anew");
@@ -67,7 +74,7 @@ fn post_and_wait(args: &AskPost, mailbox: &Mailbox, document: QuestionDocument, 
         }
         break;
     }
-    no_checkpoint::warn(mailbox, &[asked]);
+    no_checkpoint::warn(mailbox, context, &[asked]);
     post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }
 

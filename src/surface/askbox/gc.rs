@@ -3,14 +3,14 @@
 use crate::error::Result;
 use crate::gc::{self, Policy, Report};
 use crate::surface::args::askbox_args::Gc;
-use crate::surface::program;
-use crate::{config, time};
+use crate::surface::program::{self, Context};
+use crate::time;
 
 /// Removes old history and prints what was removed.
-pub fn run(args: &Gc) -> Result<u8> {
+pub fn run(args: &Gc, context: &Context) -> Result<u8> {
     let keep = match args.keep {
         Some(keep) => Some(keep),
-        None => config::load()?.config.history.keep.0.map(|span| span.0),
+        None => context.loaded()?.config.history.keep.0.map(|span| span.0),
     };
     let report = gc::run(&args.common.open()?, Policy { keep, dry_run: args.dry_run })?;
     if args.common.json {

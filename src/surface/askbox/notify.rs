@@ -8,14 +8,14 @@ use crate::mailbox::Mailbox;
 use crate::news::arrivals::{self, Kind};
 use crate::news::trial;
 use crate::surface::args::askbox_args::NotifyTest;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 
 /// Tests the targets; returns 1 if the arrival of one was not confirmed.
 ///
 /// # Errors
 /// If the configuration cannot be read or names no such target.
-pub fn run(args: &NotifyTest) -> Result<u8> {
-    let loaded = config::load()?;
+pub fn run(args: &NotifyTest, context: &Context) -> Result<u8> {
+    let loaded = context.loaded()?;
     let all = config::targets(&loaded.config.notify, &loaded.config.target);
     if all.is_empty() {
         return Err(Error::not_found("the configuration names nobody to tell", "add a [target.NAME]: see docs/guide-news.md"));

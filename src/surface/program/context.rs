@@ -84,16 +84,22 @@ impl Context {
     pub fn reload(&self) {
         *self.0.config.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
-}
 
-/// Whether the configuration says that only signed answers count. It is read once.
-#[must_use]
-pub fn only_signed_answers_count() -> bool {
-    #[cfg(feature = "relaunch")]
-    {
-        static COUNT: OnceLock<bool> = OnceLock::new();
-        *COUNT.get_or_init(|| config::load().is_ok_and(|loaded| loaded.config.answers.require_signed))
+    /// True if the configuration says that only signed answers count.
+    #[must_use]
+    pub fn only_signed_answers_count(&self) -> bool {
+        #[cfg(feature = "relaunch")]
+        return self.loaded().is_ok_and(|loaded| loaded.config.answers.require_signed);
+        #[cfg(not(feature = "relaunch"))]
+        false
     }
-    #[cfg(not(feature = "relaunch"))]
-    false
+
+    /// True if the configuration can be read and names other machines.
+    #[must_use]
+    pub fn names_other_machines(&self) -> bool {
+        #[cfg(feature = "relaunch")]
+        return self.loaded().is_ok_and(|loaded| loaded.config.names_other_machines());
+        #[cfg(not(feature = "relaunch"))]
+        false
+    }
 }

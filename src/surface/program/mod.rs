@@ -23,8 +23,8 @@ mod start;
 mod variables;
 mod wrong_words;
 
-pub use context::{Context, only_signed_answers_count};
-pub use other_machines::{has_peers, has_usable_peers};
+pub use context::Context;
+pub use other_machines::has_peers;
 pub use output::{
     complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
     write_json,

@@ -14,16 +14,3 @@ pub fn has_peers() -> bool {
 pub fn has_peers() -> bool {
     false
 }
-
-/// Whether the configuration can be read, and names other machines.
-#[cfg(feature = "relaunch")]
-pub fn has_usable_peers() -> bool {
-    let named = |loaded: crate::config::Loaded| loaded.config.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
-    has_peers() && crate::config::load().is_ok_and(named)
-}
-
-/// The same without a configuration.
-#[cfg(not(feature = "relaunch"))]
-pub fn has_usable_peers() -> bool {
-    false
-}

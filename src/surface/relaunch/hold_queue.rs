@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::mailbox::audit::{self, Entry};
 use crate::mailbox::{Mailbox, pause};
 use crate::run::money::day::DayBudget;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
+use crate::time;
 use crate::watch::breaker::shared_file;
 use crate::watch::breaker::state_machine::Settings;
-use crate::{config, time};
 
 /// `relaunch pause`.
 pub fn hold(mailbox: &Mailbox, why: Option<String>, json: bool) -> Result<u8> {
@@ -26,11 +26,11 @@ pub fn hold(mailbox: &Mailbox, why: Option<String>, json: bool) -> Result<u8> {
 }
 
 /// `relaunch go`.
-pub fn release(mailbox: &Mailbox, json: bool) -> Result<u8> {
+pub fn release(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     let by = program::user();
     let released = pause::release(mailbox, &by)?;
     // A configuration that cannot be read does not keep the queue.
-    let loaded = config::load().map(|loaded| loaded.config).unwrap_or_else(|e| {
+    let loaded = context.config().unwrap_or_else(|e| {
         program::warn(&format!("nothing is launched before the configuration can be read: {}", program::message(&e)));
         Config::default()
     });

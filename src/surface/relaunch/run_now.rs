@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::listing::list;
@@ -15,13 +14,13 @@ use crate::run::money::day::DayBudget;
 use crate::run::on_demand::{self, RunNow};
 use crate::run::recovery;
 use crate::run::task::{self, Task};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::relaunch::{foreground, refusals};
 
 /// `relaunch ID`: claims the answer and runs it, or goes on with a run that was stopped.
-pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
-    let config = config::load()?.config;
+    let config = context.config()?;
     match on_demand::run_now(mailbox, &config, workflow)? {
         RunNow::Supervise(attempt) => foreground::run(mailbox, config, attempt, json),
         RunNow::Delivered => Ok(0),
@@ -30,12 +29,12 @@ pub fn run_now(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u
 }
 
 /// `relaunch retry ID`.
-pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
+pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
     if recovery::take_from_quarantine(mailbox, workflow)? {
-        return run_now(mailbox, workflow, json);
+        return run_now(mailbox, context, workflow, json);
     }
-    let config = config::load()?.config;
+    let config = context.config()?;
     DayBudget::check(mailbox, &config)?;
     let run = recovery::retry(mailbox, &config, workflow)?;
     foreground::run(mailbox, config, (&run).into(), json)
@@ -43,7 +42,7 @@ pub fn retry(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8>
 
 /// `relaunch retry --all`: every parked round. A watcher that runs launches them as its limits allow; without one, each runs in this process,
 /// one after the other. Returns 1 if one of them did not go on or did not end well.
-pub fn retry_all(mailbox: &Mailbox, json: bool) -> Result<u8> {
+pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
     let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).map(|round| round.workflow).collect();
     parked.sort();
@@ -55,8 +54,10 @@ pub fn retry_all(mailbox: &Mailbox, json: bool) -> Result<u8> {
     let mut status = 0;
     for workflow in parked {
         let retried = match has_watcher {
-            true => config::load().and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow)).and_then(|run| said(&run, json)),
-            false => retry(mailbox, &workflow, json),
+            true => {
+                context.loaded().and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow)).and_then(|run| said(&run, json))
+            }
+            false => retry(mailbox, context, &workflow, json),
         };
         status = status.max(retried.unwrap_or_else(|e| {
             program::complain(&e);
@@ -77,9 +78,16 @@ fn said(run: &Run, json: bool) -> Result<u8> {
 }
 
 /// `relaunch run FILE`, `relaunch run --prompt TEXT`.
-pub fn run_prompt(mailbox: &Mailbox, file: Option<&Path>, prompt: Option<String>, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
+pub fn run_prompt(
+    mailbox: &Mailbox,
+    context: &Context,
+    file: Option<&Path>,
+    prompt: Option<String>,
+    workflow: Option<WorkflowId>,
+    json: bool,
+) -> Result<u8> {
     pause::check(mailbox)?;
-    let config = config::load()?.config;
+    let config = context.config()?;
     DayBudget::check(mailbox, &config)?;
     let prompt = match (file, prompt) {
         (None, Some(prompt)) => prompt,

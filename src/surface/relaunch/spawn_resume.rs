@@ -18,9 +18,9 @@ use crate::mailbox::who::asked_within;
 use crate::mailbox::{Mailbox, pause};
 use crate::run::process::agent_call::BASH_TIMEOUT;
 use crate::run::task::MAX_PROMPT;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::watch::tree_driver::TreeDriver;
-use crate::{config, document, log, text, time};
+use crate::{document, log, text, time};
 
 /// The longest default wait. Claude Code's Bash tool ends a command after ten minutes at most.
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
@@ -49,8 +49,8 @@ pub struct Spawn {
 }
 
 /// `relaunch spawn`.
-pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
-    let config = config::load()?.config;
+pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> Result<u8> {
+    let config = context.config()?;
     let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
     let request = Request {
         caller: caller(mailbox)?,
@@ -93,8 +93,8 @@ pub fn spawn(mailbox: &Mailbox, args: Spawn, json: bool) -> Result<u8> {
 }
 
 /// `relaunch resume ID`.
-pub fn resume(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
-    let config = config::load()?.config;
+pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    let config = context.config()?;
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     log::warnings_to_stderr(config.log.format);
     match resume::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow))? {

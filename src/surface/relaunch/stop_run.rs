@@ -3,7 +3,6 @@
 use crate::agent::events::EventKind;
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::whole_tree;
-use crate::config;
 use crate::disk::LockHolder;
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -13,7 +12,7 @@ use crate::run::attempt::record::{Run, State};
 use crate::run::on_demand;
 use crate::run::supervise::stop::stop_request::Stop;
 use crate::run::view::tail::EventTail;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::time::{self, Span};
 
 /// The flags of `relaunch stop`.
@@ -28,13 +27,13 @@ pub struct Flags<'a> {
 }
 
 /// `relaunch stop --tree ID`.
-pub fn stop_tree(mailbox: &Mailbox, root: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
-    whole_tree::stop(mailbox, root, |workflow| stop_one(mailbox, workflow, flags, json)).map(|()| 0)
+pub fn stop_tree(mailbox: &Mailbox, context: &Context, root: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+    whole_tree::stop(mailbox, root, |workflow| stop_one(mailbox, context, workflow, flags, json)).map(|()| 0)
 }
 
 /// `relaunch stop ID`. Prints the run's last event as JSON, or what the agent had in words, and warns if agents below it run on.
-pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
-    stop_one(mailbox, workflow, flags, json)?;
+pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+    stop_one(mailbox, context, workflow, flags, json)?;
     let members = lineage::members(mailbox, workflow)?;
     let works = |id: &&WorkflowId| **id != *workflow && matches!(outcome::own_state_without_lock(mailbox, id), Ok(OwnState::Working));
     let working: Vec<&str> = members.iter().filter(works).map(WorkflowId::as_str).collect();
@@ -45,11 +44,11 @@ pub fn stop(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bo
     Ok(0)
 }
 
-fn stop_one(mailbox: &Mailbox, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<()> {
+fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<()> {
     let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now };
     let continued = |supervisor: &LockHolder| program::warn(&format!("{workflow} was supervised by {supervisor}; it is continued"));
-    let run = on_demand::stop(mailbox, workflow, &request, || Ok(config::load()?.config), continued)?;
+    let run = on_demand::stop(mailbox, workflow, &request, || context.config(), continued)?;
     if json {
         print_last_event(mailbox, &run)?;
     } else {

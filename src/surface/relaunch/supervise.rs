@@ -10,8 +10,9 @@ use crate::run::attempt::record;
 use crate::run::process::agent_exit;
 use crate::run::supervise::ownership::Attempt;
 use crate::run::supervise::{detach, supervisor};
+use crate::surface::program::Context;
 use crate::surface::relaunch::stop_signals;
-use crate::{config, disk, time};
+use crate::{disk, time};
 
 /// How long a detached supervisor ignores SIGTERM, SIGINT and SIGHUP. A program that ends the process tree in which the supervisor
 /// was started may still send it one. A request to stop its run comes as a file instead.
@@ -19,19 +20,19 @@ const IGNORE_SIGNALS_FOR: Duration = Duration::from_secs(2);
 
 /// Supervises one attempt, in a session of its own so that no terminal ends it. `detached_by`: the process that detached this one
 /// and is about to end.
-pub fn supervise(mailbox: &Mailbox, round: RoundId, attempt: u32, detached_by: Option<u32>) -> Result<u8> {
+pub fn supervise(mailbox: &Mailbox, context: &Context, round: RoundId, attempt: u32, detached_by: Option<u32>) -> Result<u8> {
     let log = detach::log(mailbox, &round, attempt);
     detach::log_panics(log.clone());
-    supervise_here(mailbox, Attempt::Recorded { round, attempt }, detached_by).inspect_err(|e| {
+    supervise_here(mailbox, context, Attempt::Recorded { round, attempt }, detached_by).inspect_err(|e| {
         let _ = disk::append(&log, format!("{} error: {e}\n", time::rfc3339(time::now())).as_bytes());
     })
 }
 
-fn supervise_here(mailbox: &Mailbox, attempt: Attempt, detached_by: Option<u32>) -> Result<u8> {
+fn supervise_here(mailbox: &Mailbox, context: &Context, attempt: Attempt, detached_by: Option<u32>) -> Result<u8> {
     // This fails only if the process leads its group already, as a shell's child may. Then it needs no new session.
     let _ = rustix::process::setsid();
     let ignore_until = detached_by.map(wait_until_orphaned);
-    let config = config::load()?.config;
+    let config = context.config()?;
     let grace = config.limits.grace.0;
     agent_exit::adopt_orphans();
     let stop_by = |stopper| stop_signals::catch(stopper, grace, ignore_until).into_iter().collect();

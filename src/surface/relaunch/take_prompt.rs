@@ -4,18 +4,17 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::config;
 use crate::error::Result;
 use crate::id::{QuestionId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::run::claim::{self, ClaimAttempt};
 use crate::run::prompt::message;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::relaunch::refusals;
 
 /// `relaunch done ID`: the caller's own process has had the answer. Closes the round as delivered; nothing is launched.
-pub fn done(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
-    let policy = config::load()?.config.answers.policy();
+pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let policy = context.loaded()?.config.answers.policy();
     let claim = match claim::for_main_agent(mailbox, workflow, &policy)? {
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
@@ -38,8 +37,8 @@ struct Prompt<'a> {
 }
 
 /// Prints the prompt. The round is delivered once it is printed.
-pub fn print_prompt(mailbox: &Mailbox, workflow: &WorkflowId, json: bool) -> Result<u8> {
-    let config = config::load()?.config;
+pub fn print_prompt(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let config = context.config()?;
     let claim = match claim::for_main_agent(mailbox, workflow, &config.answers.policy())? {
         ClaimAttempt::Claimed(claim) => claim,
         ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),

@@ -9,22 +9,22 @@ use sd_notify::NotifyState;
 use crate::config::LogFormat;
 use crate::error::{Error, Result};
 use crate::platform::kinship;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::watch::availability;
 use crate::watch::messages::{self, Left, Options, WatchMessage};
 use crate::watch::scope::Scope;
 use crate::watch::watcher::Watcher;
-use crate::{config, log, thread, time};
+use crate::{log, thread, time};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. A SIGHUP that was ignored before, as `nohup` makes it, stays ignored.
 /// `json`: the log is JSON, whatever the configuration says.
-pub fn watch(root: &Path, poll: Option<&str>, json: bool) -> Result<u8> {
+pub fn watch(root: &Path, context: &Context, poll: Option<&str>, json: bool) -> Result<u8> {
     let poll = poll.map(|p| time::parse_duration(p, "poll")).transpose().map_err(|e| program::of_flag("--poll", e))?;
     if poll.is_some_and(|p| p.is_zero()) {
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
     }
     let options = Options { poll, scope: Scope::Mailbox };
-    let config = config::load()?.config;
+    let config = context.config()?;
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(if json { LogFormat::Json } else { config.log.format });

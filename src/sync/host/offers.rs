@@ -1,28 +1,31 @@
 //! An offer for this host is decided by [`offered::apply`], as every answer from another machine is. The role that sent it is the
 //! database's word, and stands beside the name that the sender wrote.
 
-use crate::config;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::documents::offer::{Decided, Offer, Verdict};
 use crate::mailbox::transitions::offered;
+use crate::mailbox::trust::Policy;
 use crate::mailbox::who::caller::{self, Below};
 use crate::sync::host::store::Waiting;
 use crate::text;
 
-/// Decides an offer, by what the configuration says of answers now: who changes it need not restart this process.
+/// Returns which answers count now. Who changes the configuration need not restart this process.
+pub type PolicyNow<'a> = &'a dyn Fn() -> Result<Policy>;
+
+/// Decides an offer, by the answers that count now.
 ///
 /// # Errors
 /// Where nothing was decided, and the offer waits on: the configuration cannot be read; see [`offered::apply`].
-pub fn decide(mailbox: &Mailbox, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
+pub fn decide(mailbox: &Mailbox, policy_now: PolicyNow<'_>, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
     let invalid = |said: String| Verdict { offer_id: waiting.offer_id, decided: Decided::Invalid, said, hint: None, warning: None };
     let offer = match read(doc) {
         Ok(offer) if offer.offer_id == waiting.offer_id => offer,
         Ok(_) => return Ok((invalid("the offer bears another id than its row".into()), None)),
         Err(e) => return Ok((invalid(format!("the offer cannot be read: {e}")), None)),
     };
-    let policy = config::load()?.config.answers.policy();
+    let policy = policy_now()?;
     let told = match policy.signed_by {
         // The key tells who it is; the signature covers the name.
         Some(_) => offer.clone(),

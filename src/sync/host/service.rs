@@ -18,7 +18,7 @@ use crate::mailbox::{Folder, Mailbox};
 use crate::sync::connection::Database;
 use crate::sync::host::epoch::{self, Epoch};
 use crate::sync::host::look::Look;
-use crate::sync::host::offers;
+use crate::sync::host::offers::{self, PolicyNow};
 use crate::sync::host::state::{self, Failing, Refused, State};
 use crate::sync::host::store::{self, Failure, Waiting};
 use crate::sync::migrate;
@@ -46,11 +46,11 @@ pub struct Start {
 /// # Errors
 /// [`Error::Conflict`] if another process serves this mailbox, another mailbox is the host, or the database is of another version. With
 /// `once`, every failure.
-pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, ready: &dyn Fn(&Database, &Epoch)) -> Result<()> {
+pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, policy_now: PolicyNow<'_>, ready: &dyn Fn(&Database, &Epoch)) -> Result<()> {
     let database = Database::of(&settings.database, &settings.root_certificate)?;
     let held = || Error::conflict("another askbox sync runs on this mailbox", "one is enough; end the other one first");
     let _lock = Lock::try_acquire(&state::lock_file(mailbox))?.ok_or_else(held)?;
-    let mut host = Host::new(mailbox, &database, start.take_over);
+    let mut host = Host::new(mailbox, &database, start.take_over, policy_now);
     let watch = watch(mailbox);
     loop {
         let begun = Instant::now();
@@ -102,6 +102,7 @@ struct Host<'a> {
     mailbox: &'a Mailbox,
     database: &'a Database,
     take_over: bool,
+    policy_now: PolicyNow<'a>,
     client: Option<Client>,
     epoch: Option<Epoch>,
     look: Option<Look>,
@@ -116,13 +117,14 @@ struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool) -> Self {
+    fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool, policy_now: PolicyNow<'a>) -> Self {
         let state = State { database: database.shown().into(), accepted: 0, failing: None, ..State::read(mailbox).unwrap_or_default() };
         let deferred = HashSet::new();
         Self {
             mailbox,
             database,
             take_over,
+            policy_now,
             client: None,
             epoch: None,
             look: None,
@@ -196,7 +198,7 @@ impl<'a> Host<'a> {
                 Some(doc) => doc.clone(),
                 None => store::doc(self.database, client, offer.offer_id)?,
             };
-            match offers::decide(self.mailbox, offer, &doc) {
+            match offers::decide(self.mailbox, self.policy_now, offer, &doc) {
                 Ok((verdict, about)) => {
                     let workflow_id = about.map(|offer| offer.workflow_id);
                     let (workflow, word) = (workflow_id.as_ref().map(ToString::to_string).unwrap_or_default(), word(verdict.decided));

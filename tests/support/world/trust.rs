@@ -25,7 +25,7 @@ impl World {
         self.sh(&format!("mv '{}' '{}/answered/{workflow}.json'", self.path("forged.json").display(), self.mailbox().display()));
     }
 
-    fn hash_of(&self, document: &serde_json::Value) -> String {
+    pub fn hash_of(&self, document: &serde_json::Value) -> String {
         let question: askbox::mailbox::Question = serde_json::from_value(document.clone()).expect("a question");
         question.hash().expect("a hash").to_string()
     }

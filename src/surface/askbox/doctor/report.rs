@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::config;
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::mailbox::who::presence;
@@ -19,7 +18,7 @@ use crate::surface::askbox::doctor::installation::{agent_version, peers, setup, 
 use crate::surface::askbox::doctor::mailbox_files::files;
 use crate::surface::askbox::doctor::progress::Progress;
 use crate::surface::askbox::doctor::workflows::{documents, held, one_workflow, waits};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::terminal::columns;
 use crate::text;
 
@@ -65,7 +64,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// Runs every check and prints the report; returns 1 where there is a problem.
-pub fn run(args: &Doctor) -> Result<u8> {
+pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let root = Mailbox::locate(args.common.mailbox.as_deref())?;
     let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
     let (mailbox, distrusted) = match Mailbox::open_strictly(&root) {
@@ -75,7 +74,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
     };
     let is_missing = mailbox.is_none() && distrusted.is_none();
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
-    let loaded = config::load();
+    let loaded = context.loaded();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
     let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings: Vec::new(), more: 0, progress, moment };
@@ -107,7 +106,7 @@ pub fn run(args: &Doctor) -> Result<u8> {
             peers::look(&mut checkup, &peers);
             #[cfg(feature = "sync")]
             sync::look(&mut checkup);
-            in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_ref().ok())
+            in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_deref().ok())
         }
     };
     let mut not_checked = Vec::new();

@@ -91,6 +91,8 @@ pub struct App<'a> {
     /// The last thing to tell.
     pub said: String,
     pub until: Until,
+    /// True if only signed answers count here.
+    pub only_signed: bool,
     /// Whether a watcher runs, once that is known.
     pub has_watcher: Option<bool>,
     /// Whether the key that takes an answer back would do so.
@@ -118,6 +120,7 @@ impl<'a> App<'a> {
             shows_help: false,
             said: String::new(),
             until: Until::Left,
+            only_signed: false,
             has_watcher: None,
             can_undo: false,
             picture_is_old: false,

@@ -53,12 +53,12 @@ pub fn open(args: &Inbox, context: &Context) -> Result<u8> {
     }
     let mailbox = match &args.id {
         Some(Address { host: None, .. }) => args.common.open()?,
-        _ => args.common.open_to_answer()?,
+        _ => args.common.open_to_answer(context)?,
     };
     if let Some(Address { host: None, workflow }) = &args.id {
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
     let person = context.caller(args.by.as_deref(), sender::CHANNEL)?;
-    run::run(&mailbox, &person, args.id.as_ref())
+    run::run(&mailbox, context, &person, args.id.as_ref())
 }

@@ -27,7 +27,7 @@ use crate::surface::askbox::inbox::leave;
 use crate::surface::askbox::inbox::sender::{self, Others, Sender};
 use crate::surface::askbox::inbox::waking::Waking;
 use crate::surface::person::decision::Decision;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::terminal::columns;
 
 /// How long questions are read before the first picture, and between two looks at the keys.
@@ -49,10 +49,12 @@ const ONE_PICTURE: usize = 64 << 10;
 ///
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
-pub fn run(mailbox: &Mailbox, person: &Caller, open: Option<&Address>) -> Result<u8> {
+pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&Address>) -> Result<u8> {
     let mut waking = Waking::new(mailbox)?;
-    let others = Others::connect(waking.ringer()?);
-    show(&mut App::new(Sender { mailbox, others: &others, person }, open)?, &mut waking)
+    let others = Others::connect(context, waking.ringer()?);
+    let mut app = App::new(Sender { mailbox, others: &others, person }, open)?;
+    app.only_signed = context.only_signed_answers_count();
+    show(&mut app, &mut waking)
 }
 
 /// What a person does with a question that is only asked.
@@ -169,7 +171,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
 fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
     let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
-    let below = question_text::round(mailbox, &opened.shown.round);
+    let below = question_text::round(mailbox, &opened.shown.round, app.only_signed);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
 }
 

@@ -40,8 +40,8 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
     };
     let reply = &args.reply;
     match &args.command {
-        Some(Command::Show { id, format }) => match found(id, false)? {
-            Found::Waits(peers, question) => show(args, &peers, &question, *format),
+        Some(Command::Show { id, format }) => match found(context, id, false)? {
+            Found::Waits(peers, question) => show(args, context, &peers, &question, *format),
             // Options are for a question that waits.
             ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
             Found::Ended(ended) => show_ended(args, id, &ended, *format),
@@ -49,16 +49,16 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
         Some(Command::Decline { id, note, round }) => {
             let note = note.clone().or_else(|| reply.note.clone());
             let person = person()?;
-            send(args, &to_answer(id)?, round.or(reply.round), person.declined(note), &person)
+            send(args, &to_answer(context, id)?, round.or(reply.round), person.declined(note), &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let person = person()?;
-            send(args, &to_answer(id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
+            send(args, &to_answer(context, id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
         }
-        Some(Command::Edit { id }) => edit(args, &found(id, false)?.waiting(id)?, &person()?),
+        Some(Command::Edit { id }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {
@@ -72,7 +72,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                 return open_question(args, context, &id, open);
             }
             let person = person()?;
-            let question = to_answer(&id)?;
+            let question = to_answer(context, &id)?;
             let typed = &asked(&question.1)?.document.typed;
             let mut answer = match &reply.file {
                 Some(file) => {
@@ -90,7 +90,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
 /// Opens the question in the inbox.
 fn open_question(args: &AskAnswer, context: &Context, id: &Address, open: OpenInbox) -> Result<u8> {
     // An unknown id is an error before the screen changes.
-    let address = found(id, false)?.waiting(id)?.1.address();
+    let address = found(context, id, false)?.waiting(id)?.1.address();
     open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() }, context)
 }
 
@@ -103,8 +103,8 @@ pub(crate) fn channel(means: &str) -> String {
 
 /// The question that a person answers. One that was seen here and waits no longer is offered the answer all the same: its machine tells
 /// who was first.
-fn to_answer(id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
-    let (peers, question) = found(id, true).map_err(nothing_sent)?.waiting(id)?;
+fn to_answer(context: &Context, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    let (peers, question) = found(context, id, true).map_err(nothing_sent)?.waiting(id)?;
     if question.workflow != id.workflow {
         let title = asked(&question)?.document.typed.title();
         short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
@@ -146,11 +146,11 @@ fn host_of(id: &Address) -> &str {
 }
 
 /// What is found at an address. One that waits no longer is asked about there.
-fn found(id: &Address, or_earlier: bool) -> Result<Found> {
+fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
     let Some(host) = &id.host else {
         return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
     };
-    let peers = connect(Some(host))?;
+    let peers = connect(context, Some(host))?;
     peers.settle_with(host, NAMED_WAITS);
     let views = views(&peers, Some(host))?;
     let Some(view) = views.iter().find(|view| view.host == *host) else {
@@ -198,7 +198,7 @@ pub(crate) fn as_round(question: &RemoteQuestion) -> Result<Round> {
 }
 
 /// `ask-answer show HOST:ID`
-fn show(args: &AskAnswer, peers: &Peers, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
+fn show(args: &AskAnswer, context: &Context, peers: &Peers, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
     let round = as_round(question)?;
     let typed = &round.document.typed;
     let view = peers.view().into_iter().find(|view| view.host == question.host).ok_or_else(|| no_peer(&question.host))?;
@@ -214,7 +214,7 @@ fn show(args: &AskAnswer, peers: &Peers, question: &RemoteQuestion, format: Opti
     } else {
         let notes = [staleness(&view), undecided::said(&view, round.id.question)].into_iter().flatten();
         let notes: String = notes.map(|note| format!("{note}\n")).collect();
-        let (shown, address) = (question_text::round(None, &round), question.address().to_string());
+        let (shown, address) = (question_text::round(None, &round, context.only_signed_answers_count()), question.address().to_string());
         let text = format!("on {}\n{notes}{shown}{}", question.host, question_text::to_allow(&address, &round));
         program::print(&question_text::fitted(&text))?;
     }
@@ -242,12 +242,12 @@ fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Form
 }
 
 /// `ask-answer edit HOST:ID`
-fn edit(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), person: &Caller) -> Result<u8> {
+fn edit(args: &AskAnswer, context: &Context, found: &(Peers, Arc<RemoteQuestion>), person: &Caller) -> Result<u8> {
     let round = as_round(&found.1)?;
     if round.document.typed.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&round.document.typed)));
     }
-    let draft = editor::write(&question_text::round(None, &round), ".md")?;
+    let draft = editor::write(&question_text::round(None, &round, context.only_signed_answers_count()), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
     send(args, found, None, reply, person).inspect_err(|_| {
         if let Some(path) = draft.keep() {

@@ -16,16 +16,16 @@ use crate::surface::args::common::Common;
 use crate::surface::ask_answer::filter;
 use crate::surface::ask_answer::listing::{self, Cells};
 use crate::surface::askbox::machines::{LIST_WAITS, age, connect, no_mailbox, silence, staleness, undecided, views};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::terminal::fitted;
 use crate::{text, time};
 
 /// Prints the list; returns the exit status.
-pub(super) fn run(common: &Common, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
+pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
     filter::check(filter)?;
     let only = if let Some(Hosts::One(host)) = hosts { Some(host) } else { None };
     // The other machines are asked while this one's mailbox is read.
-    let peers = match connect(only) {
+    let peers = match connect(context, only) {
         // Whoever names a machine, and a program that reads all of them, wants no less.
         Err(e @ Error::Invalid { .. }) if only.is_none() && !common.json => {
             program::warn(&format!("no other machines are listed: {}; {}", program::message(&e), e.hint()));

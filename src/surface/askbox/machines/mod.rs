@@ -20,7 +20,6 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::address::HostName;
-use crate::config;
 use crate::error::{Error, Result};
 use crate::peers::Peers;
 use crate::peers::collection::no_peer;
@@ -49,14 +48,14 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     }
     match &args.command {
         Some(Command::List { watch: true, .. }) => feed::run(&args.common),
-        Some(Command::List { filter, host, .. }) => listing::run(&args.common, filter, host.as_ref()),
+        Some(Command::List { filter, host, .. }) => listing::run(&args.common, context, filter, host.as_ref()),
         _ => answer::run(&args, context, open),
     }
 }
 
 /// The peers of the configuration; with a name, only those that may lead to the machine of this name, or the database of it.
-fn connect(host: Option<&HostName>) -> Result<Peers> {
-    let mut config = config::load()?.config;
+fn connect(context: &Context, host: Option<&HostName>) -> Result<Peers> {
+    let mut config = context.config()?;
     config.peers.retain(|_, peer| !peer.ssh.is_empty() || !peer.postgres.is_empty());
     if let Some(host) = host {
         if config.peers.contains_key(host.as_str()) {

@@ -27,8 +27,8 @@ pub(super) enum Reply {
 
 impl Reply {
     /// What the asker of this round is told now.
-    pub(super) fn about(mailbox: &Mailbox, asked: &RoundId, became: Became) -> Result<Self> {
-        let words = became.words(mailbox, asked)?;
+    pub(super) fn about(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, became: Became) -> Result<Self> {
+        let words = became.words(desk, mailbox, asked)?;
         Ok(match became {
             Became::Taken(claim) => Self::Answer(words, Taken { mailbox: mailbox.clone(), claim }),
             _ => Self::Text(words),
@@ -64,21 +64,21 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 
 /// As `ask-post --wait` does it: whoever waits holds the workflow's waiter, from before the post.
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
-    let policy = became::policy()?;
+    let policy = desk.config_now()?.answers.policy();
     let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
     let mut asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?;
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
-            Waited::Answered(claim) => return Reply::about(mailbox, &asked.round, Became::Taken(claim)),
+            Waited::Answered(claim) => return Reply::about(desk, mailbox, &asked.round, Became::Taken(claim)),
             // Somebody has changed the question, and answered that.
             Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
             Waited::Nothing => {}
         }
-        match became::of(mailbox, &asked.round, false)? {
+        match became::of(desk, mailbox, &asked.round, false)? {
             Some(Became::Waits(_) | Became::Answered(_)) if !left.is_zero() && !is_given_up() => {}
-            Some(over @ (Became::Over(..) | Became::Taken(_))) => return Reply::about(mailbox, &asked.round, over),
+            Some(over @ (Became::Over(..) | Became::Taken(_))) => return Reply::about(desk, mailbox, &asked.round, over),
             _ => return Ok(Reply::Text(posted(mailbox, &asked.round)?)),
         }
     }
@@ -123,10 +123,10 @@ pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<Questio
         Some(question) => RoundId { workflow: workflow.clone(), question },
         None => round::latest(&mailbox, workflow).ok_or_else(unknown)?.id,
     };
-    let became = match became::of(&mailbox, &asked, false)?.ok_or_else(unknown)? {
+    let became = match became::of(desk, &mailbox, &asked, false)?.ok_or_else(unknown)? {
         Became::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(Reply::Text(changed(workflow))),
-        Became::Answered(question) if desk.has_asked(&asked, &question) => became::of(&mailbox, &asked, true)?.ok_or_else(unknown)?,
+        Became::Answered(question) if desk.has_asked(&asked, &question) => became::of(desk, &mailbox, &asked, true)?.ok_or_else(unknown)?,
         other => other,
     };
-    Reply::about(&mailbox, &asked, became)
+    Reply::about(desk, &mailbox, &asked, became)
 }

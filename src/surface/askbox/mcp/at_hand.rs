@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::config;
 use crate::document::Stored;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, WorkflowId};
@@ -90,7 +89,7 @@ pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<S
 pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result<String> {
     let mailbox = desk.mailbox()?;
     let request = Stop { at: time::now(), by, grace: None, report: false, now: false };
-    let run = on_demand::stop(&mailbox, workflow, &request, || Ok(config::load()?.config), |_| ())?;
+    let run = on_demand::stop(&mailbox, workflow, &request, || desk.config_now(), |_| ())?;
     Ok(match run.progress.state {
         State::Interrupted => format!("stopped {workflow}; it goes on with: relaunch {workflow}"),
         State::Delivered => format!("{workflow} had ended by itself"),
@@ -102,6 +101,7 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. An approval is a person's alone.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
+    desk.context.reload();
     let (mailbox, agent) = (desk.mailbox()?, desk.context.caller_through(by, CHANNEL, Through::Mcp)?);
     let accepted = accept::answer_pending(&mailbox, workflow, Decision::of(&agent, expect), |_| Ok(agent.value(value)))?;
     let accepted = accepted.ok_or_else(|| nothing_pending(&mailbox, workflow))?;

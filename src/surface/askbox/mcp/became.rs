@@ -1,15 +1,14 @@
 //! What became of a question, and how its asker is told.
 
-use crate::config;
 use crate::error::Result;
 use crate::id::RoundId;
 use crate::mailbox::documents::fields::closing::Closed;
-use crate::mailbox::trust::Policy;
 use crate::mailbox::{Answer, Folder, Mailbox, Question, read_question, round};
 use crate::run::attempt::record::{self, Plan, Run};
 use crate::run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use crate::run::delivery::Delivery;
 use crate::run::prompt::answer_text;
+use crate::surface::askbox::mcp::desk::Desk;
 use crate::surface::program;
 use crate::{text, time};
 
@@ -30,7 +29,7 @@ pub(super) enum Became {
 
 /// What became of this question; `None` if nothing is known of it. `takes`: whether the caller is its asker, which takes an answer that is
 /// there.
-pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Option<Became>> {
+pub(super) fn of(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Option<Became>> {
     for _ in 0..LOOKS {
         if let Ok(document) = read_question::pending(mailbox, &asked.workflow)
             && round::of_pending(mailbox, &document.typed)? == *asked
@@ -43,7 +42,7 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
             if !takes {
                 return Ok(Some(Became::Answered(Box::new(document.typed))));
             }
-            match claim::for_asker(mailbox, &asked.workflow, &policy()?)? {
+            match claim::for_asker(mailbox, &asked.workflow, &desk.config_now()?.answers.policy())? {
                 ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(Became::Taken(claim))),
                 // Another process was faster.
                 ClaimAttempt::Claimed(_) => {}
@@ -74,7 +73,7 @@ pub(super) fn of(mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Opti
 
 impl Became {
     /// What the asker is told.
-    pub(super) fn words(&self, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+    pub(super) fn words(&self, desk: &Desk, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
         match self {
             Self::Waits(question) => Ok(waits(question)),
             Self::Answered(question) => {
@@ -86,8 +85,8 @@ impl Became {
                     ),
                 })
             }
-            Self::Taken(claim) => told(mailbox, &claim.document.typed, &claim.run),
-            Self::Over(question, run) => over(mailbox, asked, question, run.as_deref()),
+            Self::Taken(claim) => told(desk, mailbox, &claim.document.typed, &claim.run),
+            Self::Over(question, run) => over(desk, mailbox, asked, question, run.as_deref()),
         }
     }
 }
@@ -97,7 +96,7 @@ fn waits(question: &Question) -> String {
     format!("Nobody has answered yet: \"{}\"{age}. Do not guess an answer.", text::excerpt(&question.title(), 200))
 }
 
-fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
+fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
     if question.answer.is_none() {
         let closed = question.closed.as_ref();
         let how = closed.map_or("closed", |closed| closed.state.word());
@@ -109,7 +108,7 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
         return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
     }
     let unknown = || Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked));
-    let answer = told(mailbox, question, run.unwrap_or(&unknown()))?;
+    let answer = told(desk, mailbox, question, run.unwrap_or(&unknown()))?;
     // The agent of this run is the one that was started with the answer.
     let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);
     match run.map(|run| Delivery::of_claimed(question, run)).filter(|_| !is_this_run) {
@@ -123,16 +122,11 @@ fn over(mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Ru
     }
 }
 
-/// What the operator trusts.
-pub(super) fn policy() -> Result<Policy> {
-    Ok(config::load()?.config.answers.policy())
-}
-
 /// The answer in words, with who gave it, through what and when.
-fn told(mailbox: &Mailbox, question: &Question, run: &Run) -> Result<String> {
+fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Result<String> {
     let Some(answer) = &question.answer else { return Ok(waits(question)) };
     // The claim has asked the same, but anybody who can write to the mailbox can make a claimed or closed round.
-    if let Err(why) = policy()?.judge(question) {
+    if let Err(why) = desk.config_now()?.answers.policy().judge(question) {
         return Ok(format!("An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.", why.0));
     }
     let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::config::Mcp;
+use crate::config::{Config, Mcp};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::transitions::post::{self, IfPending};
@@ -40,6 +40,12 @@ struct Known {
 impl Desk {
     pub(super) fn new(mailbox: Option<PathBuf>, config: Mcp, context: Context) -> Self {
         Self { common: Common { mailbox, json: false }, context, config, known: Mutex::default() }
+    }
+
+    /// The operator's configuration as it is now. A session may last for days.
+    pub(super) fn config_now(&self) -> Result<Config> {
+        self.context.reload();
+        self.context.config()
     }
 
     /// The mailbox, which must exist.

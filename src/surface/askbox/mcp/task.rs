@@ -20,7 +20,7 @@ const POLL_MS: u64 = 2000;
 /// `ask_user`: posts the question; the task is what the client polls.
 pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateTaskResult> {
     let (mailbox, asked) = ask_user::ask_for_a_task(desk, arguments)?;
-    match became::of(&mailbox, &asked, false)? {
+    match became::of(desk, &mailbox, &asked, false)? {
         Some(Became::Waits(question) | Became::Answered(question)) => {
             Ok(CreateTaskResult::new(task(&asked, &question, TaskStatus::Working)))
         }
@@ -38,7 +38,7 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
         Became::Answered(question) | Became::Over(question, _)
             if Delivery::asked_for(&question) == Delivery::Session && is_ours(&question) =>
         {
-            became::of(&mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
+            became::of(desk, &mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
         }
         other => other,
     };
@@ -48,7 +48,7 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
         let result = serde_json::to_value(result).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default();
         DetailedTask::new(task(&asked, question, TaskStatus::Completed), TaskPayload::Completed { result })
     };
-    let words = became.words(&mailbox, &asked)?;
+    let words = became.words(desk, &mailbox, &asked)?;
     Ok(match became {
         Became::Answered(question) | Became::Over(question, _) if !is_ours(&question) => {
             (said(&question, ask_user::changed(&asked.workflow)), None)
@@ -67,7 +67,7 @@ pub(super) fn cancel(desk: &Desk, id: &str) -> Result<()> {
 
 fn look_for(desk: &Desk, id: &str) -> Result<(Mailbox, RoundId, Became)> {
     let (mailbox, asked) = (desk.mailbox()?, round_of(id)?);
-    let became = became::of(&mailbox, &asked, false)?.ok_or_else(|| unknown(&asked))?;
+    let became = became::of(desk, &mailbox, &asked, false)?.ok_or_else(|| unknown(&asked))?;
     Ok((mailbox, asked, became))
 }
 

@@ -7,7 +7,7 @@ use crate::mailbox::Mailbox;
 use crate::mailbox::documents::awaited::End;
 use crate::run::view::status::{Standing, Status};
 use crate::surface::args::askbox_args::Tree;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::relaunch::status::{queue_state, table};
 use crate::surface::terminal::live_view::{self, Picture};
 use crate::surface::terminal::{columns, screen};
@@ -22,11 +22,12 @@ const ROOM: usize = 24;
 
 struct Forest<'a> {
     mailbox: &'a Mailbox,
+    context: &'a Context,
     which: Which<'a>,
 }
 
 /// Shows the trees, once or until Ctrl-C.
-pub fn run(args: &Tree) -> Result<u8> {
+pub fn run(args: &Tree, context: &Context) -> Result<u8> {
     let which = match &args.id {
         Some(id) => Which::Below(id),
         None if args.all => Which::All,
@@ -34,7 +35,7 @@ pub fn run(args: &Tree) -> Result<u8> {
     };
     let mailbox = if args.id.is_some() || args.follow { Some(args.common.open()?) } else { args.common.open_if_there()? };
     let Some(mailbox) = mailbox else { return Ok(0) };
-    let forest = Forest { mailbox: &mailbox, which };
+    let forest = Forest { mailbox: &mailbox, context, which };
     if args.follow {
         return live_view::follow(&mailbox, &forest, args.common.json);
     }
@@ -42,7 +43,7 @@ pub fn run(args: &Tree) -> Result<u8> {
     let (columns, mut is_first) = (screen::columns(), true);
     // Each tree is printed as soon as it is read: there may be very many.
     forest::look(&mailbox, which, |mut nodes| {
-        queue_state::explain(&mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
+        queue_state::explain(&mailbox, context, nodes.iter_mut().map(|n| &mut n.status))?;
         if args.common.json {
             return nodes.iter().try_for_each(program::print_json);
         }
@@ -106,13 +107,15 @@ impl Picture for Forest<'_> {
     }
 
     fn look(&self) -> Result<Vec<Node>> {
+        // The operator may have changed the configuration.
+        self.context.reload();
         self.check()?;
         let mut nodes = Vec::new();
         forest::look(self.mailbox, self.which, |tree| {
             nodes.extend(tree);
             Ok(())
         })?;
-        queue_state::explain(self.mailbox, nodes.iter_mut().map(|n| &mut n.status))?;
+        queue_state::explain(self.mailbox, self.context, nodes.iter_mut().map(|n| &mut n.status))?;
         Ok(nodes)
     }
 

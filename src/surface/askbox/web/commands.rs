@@ -9,20 +9,20 @@ use crate::error::{Error, Result};
 use crate::surface::args::web_args::{Link, Revoke};
 use crate::surface::askbox::web::gate::{Devices, LINK_LASTS, name_of_device};
 use crate::surface::askbox::web::serve;
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::terminal::columns::padded;
 use crate::text::{excerpt, shell_quote};
 use crate::time;
 
-fn devices() -> Result<(config::Web, Devices)> {
-    let config = config::load()?.config.web;
+fn devices(context: &Context) -> Result<(config::Web, Devices)> {
+    let config = context.config()?.web;
     let devices = Devices::beside_the_configuration(config.session.0)?;
     Ok((config, devices))
 }
 
 /// `askbox web link`
-pub fn link(args: &Link) -> Result<u8> {
-    let (config, devices) = devices()?;
+pub fn link(args: &Link, context: &Context) -> Result<u8> {
+    let (config, devices) = devices(context)?;
     let device = args.device.as_deref().map(name_of_device).transpose()?;
     let listen = config.listen(None)?;
     let base = base(&config, &listen, args.url.as_deref())?;
@@ -60,8 +60,8 @@ fn base(config: &config::Web, listen: &Listen, given: Option<&str>) -> Result<St
 }
 
 /// `askbox web sessions`
-pub fn sessions(json: bool) -> Result<u8> {
-    let all = devices()?.1.all()?;
+pub fn sessions(context: &Context, json: bool) -> Result<u8> {
+    let all = devices(context)?.1.all()?;
     if json {
         for device in &all {
             program::print_json(&json!({"device": device.name, "since": device.since, "seen_at": device.seen_at}))?;
@@ -82,8 +82,8 @@ pub fn sessions(json: bool) -> Result<u8> {
 }
 
 /// `askbox web revoke`
-pub fn revoke(args: &Revoke) -> Result<u8> {
-    let (_, devices) = devices()?;
+pub fn revoke(args: &Revoke, context: &Context) -> Result<u8> {
+    let (_, devices) = devices(context)?;
     if args.all {
         let count = devices.sign_all_out()?;
         program::print(&format!("{count} signed out; links that nobody has used do not sign in any more\n"))?;

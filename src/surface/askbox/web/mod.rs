@@ -54,9 +54,9 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         None => serve::run(args, context),
         Some(WebCommand::Link(link)) => {
             context.below().may_make_a_link()?;
-            commands::link(link)
+            commands::link(link, context)
         }
-        Some(WebCommand::Sessions) => commands::sessions(args.common.json),
-        Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke),
+        Some(WebCommand::Sessions) => commands::sessions(context, args.common.json),
+        Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke, context),
     }
 }

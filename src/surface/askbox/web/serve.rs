@@ -35,7 +35,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         Some(given) => config.listen(Some(given)).map_err(|e| program::of_flag("--listen", e))?,
         None => config.listen(None)?,
     };
-    let mailbox = args.common.open_to_answer()?.for_a_service();
+    let mailbox = args.common.open_to_answer(context)?.for_a_service();
     let devices = Devices::beside_the_configuration(config.session.0)?;
     // A file that cannot be read is an error before anybody is refused because of it.
     let is_first = devices.all()?.is_empty();

@@ -7,7 +7,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::mailbox::Mailbox;
 use crate::mailbox::listing::{known_workflows, list};
 use crate::run::view::status::{self, Status};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::relaunch::status::table;
 use crate::surface::terminal::{columns, screen};
 use crate::text;
@@ -16,9 +16,9 @@ use crate::text;
 const ID: usize = 24;
 
 /// Prints each workflow as soon as it is read: there may be a million. Only those that are not over are in memory together.
-pub fn show(mailbox: &Mailbox, json: bool) -> Result<u8> {
+pub fn show(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     let mut open: HashMap<WorkflowId, Status> =
-        table::look(mailbox, None)?.into_iter().map(|status| (status.workflow_id.clone(), status)).collect();
+        table::look(mailbox, context, None)?.into_iter().map(|status| (status.workflow_id.clone(), status)).collect();
     let (columns, mut is_first) = (screen::columns(), true);
     for workflow in known_workflows::newest_first(mailbox) {
         let workflow = workflow?;

@@ -4,11 +4,13 @@ use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{self, Status};
+use crate::surface::program::Context;
 use crate::surface::relaunch::status::table;
 use crate::surface::terminal::live_view::{self, Picture};
 
 struct Table<'a> {
     mailbox: &'a Mailbox,
+    context: &'a Context,
     workflow: Option<&'a WorkflowId>,
 }
 
@@ -23,7 +25,9 @@ impl Picture for Table<'_> {
     }
 
     fn look(&self) -> Result<Vec<Status>> {
-        table::look(self.mailbox, self.workflow)
+        // The operator may have changed the configuration.
+        self.context.reload();
+        table::look(self.mailbox, self.context, self.workflow)
     }
 
     fn gone(&self, workflow: &WorkflowId) -> Result<Status> {
@@ -31,7 +35,7 @@ impl Picture for Table<'_> {
     }
 
     fn words(&self, found: &[Status], _: Option<usize>) -> String {
-        table::words(found, self.workflow.is_some())
+        table::words(found, self.context, self.workflow.is_some())
     }
 
     fn status(row: &Status) -> &Status {
@@ -44,6 +48,6 @@ impl Picture for Table<'_> {
 }
 
 /// Shows one workflow, or all that are not over, until Ctrl-C.
-pub fn follow(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    live_view::follow(mailbox, &Table { mailbox, workflow }, json)
+pub fn follow(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    live_view::follow(mailbox, &Table { mailbox, context, workflow }, json)
 }

@@ -3,15 +3,14 @@
 use crate::error::{Error, Result};
 use crate::mailbox::Mailbox;
 use crate::run::view::status::{Standing, Status};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::terminal::fitted;
-use crate::time::Time;
+use crate::time::{self, Time};
 use crate::watch::report::summary::{self, Queue, QueueState};
-use crate::{config, time};
 
 /// Prints the numbers at a glance.
-pub fn show_summary(mailbox: &Mailbox, json: bool) -> Result<u8> {
-    let summary = summary::of(mailbox, &config::load()?.config)?;
+pub fn show_summary(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+    let summary = summary::of(mailbox, &context.loaded()?.config)?;
     if json {
         program::print_json(&summary)?;
         return Ok(0);
@@ -39,13 +38,13 @@ fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
 
 /// Adds the reason to every workflow that waits for a launch, if nothing is launched: the configuration cannot be read, or the queue is
 /// paused.
-pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
     let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state)).collect();
     if waiting.is_empty() {
         return Ok(());
     }
-    let config = match config::load() {
-        Ok(loaded) => loaded.config,
+    let loaded = match context.loaded() {
+        Ok(loaded) => loaded,
         Err(error) => {
             waiting.iter_mut().for_each(|status| without_configuration(status, &error));
             return Ok(());
@@ -55,7 +54,7 @@ pub fn explain<'s>(mailbox: &Mailbox, all: impl Iterator<Item = &'s mut Status>)
     if waiting.is_empty() {
         return Ok(());
     }
-    let queue = summary::queue(mailbox, &config)?;
+    let queue = summary::queue(mailbox, &loaded.config)?;
     if queue.state != QueueState::Open {
         for status in waiting {
             status.retry_at = queue.until;

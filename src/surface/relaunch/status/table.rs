@@ -6,40 +6,40 @@ use crate::id::WorkflowId;
 use crate::mailbox::Mailbox;
 use crate::run::view::activity::Refused;
 use crate::run::view::status::{self, Standing, Status, View};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::surface::relaunch::hold_queue;
 use crate::surface::relaunch::status::queue_state;
 use crate::surface::terminal::fitted;
 use crate::{text, time};
 
 /// Prints one workflow, or all that are not over.
-pub fn show(mailbox: &Mailbox, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    let found = look(mailbox, workflow)?;
+pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    let found = look(mailbox, context, workflow)?;
     if !json {
         hold_queue::warn(mailbox);
     }
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {
-        program::print(&words(&found, workflow.is_some()))?;
+        program::print(&words(&found, context, workflow.is_some()))?;
     }
     Ok(0)
 }
 
 /// The workflows to show.
-pub(super) fn look(mailbox: &Mailbox, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
+pub(super) fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
     let mut found = match workflow {
         Some(workflow) => vec![status::of(mailbox, workflow)?],
         None => status::open(mailbox)?,
     };
-    queue_state::explain(mailbox, found.iter_mut())?;
+    queue_state::explain(mailbox, context, found.iter_mut())?;
     Ok(found)
 }
 
 /// The workflows in words: one with its details if `one`, otherwise a table.
-pub(super) fn words(found: &[Status], one: bool) -> String {
+pub(super) fn words(found: &[Status], context: &Context, one: bool) -> String {
     match found {
-        [status] if one => fitted::paragraphs(&details(status), value_of_details),
+        [status] if one => fitted::paragraphs(&details(status, context), value_of_details),
         [] => "nothing is open\n".into(),
         all => fitted::rows(&table(all)),
     }
@@ -81,13 +81,13 @@ pub(crate) fn took(live: &View) -> String {
 }
 
 /// What was refused, and the line of the configuration that permits it.
-fn refused(refused: &Refused) -> String {
+fn refused(refused: &Refused, context: &Context) -> String {
     let calls =
         if refused.calls == 1 { "1 call that nobody had permitted" } else { &format!("{} calls that nobody had permitted", refused.calls) };
     if refused.rules.is_empty() {
         return calls.to_owned();
     }
-    let Ok((name, runner)) = config::load().and_then(|loaded| loaded.config.runner(None)) else { return calls.to_owned() };
+    let Ok((name, runner)) = context.loaded().and_then(|loaded| loaded.config.runner(None)) else { return calls.to_owned() };
     let asked = refused.rules.iter().map(|rule| rule.excerpt(80));
     let rules: Vec<_> = runner.allowed_tools.iter().cloned().chain(asked).map(|rule| format!("{rule:?}")).collect();
     let file = config::location().map(|path| path.display().to_string()).unwrap_or_default();
@@ -101,7 +101,7 @@ fn value_of_details(line: &str) -> Option<usize> {
     (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11)
 }
 
-fn details(status: &Status) -> String {
+fn details(status: &Status, context: &Context) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|v| !v.is_empty()) {
@@ -113,7 +113,7 @@ fn details(status: &Status) -> String {
     line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
     line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
     line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
-    line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(refused));
+    line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(|refusals| refused(refusals, context)));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("asked by", status.asked_by.clone());

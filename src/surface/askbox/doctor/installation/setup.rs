@@ -15,7 +15,6 @@ use crate::mailbox::trust::SecretKey;
 use crate::run::process::programs;
 use crate::surface::askbox::doctor::checkup::{Checkup, edit, problem, word};
 use crate::surface::askbox::doctor::installation::targets;
-use crate::surface::program;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -24,7 +23,7 @@ const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"]
 pub(in crate::surface::askbox::doctor) fn only_answers(checkup: &Checkup) -> bool {
     let has_agent = |runner: &Runner| runner.program != "claude" || programs::find(Path::new(&runner.program)).is_ok();
     !checkup.watcher
-        && program::has_usable_peers()
+        && checkup.config.names_other_machines()
         && checkup.config.runner(None).is_ok_and(|(_, runner)| !has_agent(&runner))
         && checkup.mailbox.as_ref().map_or_else(|| !disk::exists(&checkup.root), list::is_unused)
 }

@@ -129,7 +129,7 @@ fn head(app: &App<'_>, shown: &Shown, columns: usize, clock: &Clock) -> Vec<Line
     }
     let mut lines = vec![fitted(&words, columns)];
     if let Some(at) = question.asked.expires_at {
-        let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question));
+        let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question, app.only_signed));
         let (words, style) = match at <= clock.now() {
             true if question.asked.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
             true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),

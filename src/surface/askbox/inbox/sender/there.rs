@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::address::{Address, HostName};
-use crate::config;
 use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::mailbox::Answer;
@@ -23,7 +22,7 @@ use crate::surface::askbox::inbox::sender::elsewhere::Elsewhere;
 use crate::surface::askbox::inbox::sender::shown::{RoundAt, Shown};
 use crate::surface::askbox::inbox::sender::{CHANNEL, Offered, Seen, Sent};
 use crate::surface::askbox::machines::{self, answer};
-use crate::surface::program;
+use crate::surface::program::{self, Context};
 use crate::{text, thread};
 
 /// How long the reports of machines are gathered before the screen is told.
@@ -59,13 +58,13 @@ impl Shared {
 impl Others {
     /// Begins to connect to the machines of the configuration. What was known of them last is read, which may take a while: the first picture
     /// does not wait for it. `ring` is called whenever there is something else to see.
-    pub fn connect(ring: impl Fn() + Send + 'static) -> Self {
+    pub fn connect(context: &Context, ring: impl Fn() + Send + 'static) -> Self {
         if !program::has_peers() {
             return Self::nobody();
         }
         let shared = Shared::new(Elsewhere::default());
-        let theirs = Arc::downgrade(&shared);
-        if let Err(e) = thread::start(move || follow(&theirs, &ring)) {
+        let (theirs, context) = (Arc::downgrade(&shared), context.clone());
+        if let Err(e) = thread::start(move || follow(&theirs, &context, &ring)) {
             shared.lock().latest = Arc::new(Elsewhere::without(program::message(&e)));
         }
         Self(shared)
@@ -165,9 +164,9 @@ impl Others {
 }
 
 /// Connects, and looks at what the machines report, until the inbox ends.
-fn follow(shared: &Weak<Shared>, ring: &impl Fn()) {
+fn follow(shared: &Weak<Shared>, context: &Context, ring: &impl Fn()) {
     let (wake, woken) = sync_channel(1);
-    let opened = config::load().and_then(|loaded| {
+    let opened = context.loaded().and_then(|loaded| {
         Peers::of_configuration(&loaded.config, move || {
             // One that waits to be taken says the same.
             let _ = wake.try_send(());

@@ -108,14 +108,14 @@ pub struct AskedOption {
 
 impl Asked {
     /// The question of a round, with what was filled in. Of another machine there is no mailbox here.
-    pub fn of(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled) -> Result<Self> {
+    pub fn of(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled, only_signed: bool) -> Result<Self> {
         let question = &round.document.typed;
         // A call is shown with everything that cannot be seen in it.
         let show = |words: &str| if question.asked.approval.is_some() { text::visible(words) } else { text::printable(words) };
         let (title, rest) = head(question);
         let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
         let expiry = question.asked.expires_at.map(|at| {
-            let (moment, then) = (time::local(at), question_text::then_on_expiry(question));
+            let (moment, then) = (time::local(at), question_text::then_on_expiry(question, only_signed));
             match (at - time::now()).to_std() {
                 Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
                 Err(_) => format!("overdue since {moment}; {then}"),

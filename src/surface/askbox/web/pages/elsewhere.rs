@@ -129,7 +129,7 @@ fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Ar
 }
 
 fn page(visit: &Visit, question: &RemoteQuestion, filled: &Filled, problem: Option<String>) -> Result<Response> {
-    let asked = Asked::of(None, &answer::as_round(question)?, filled)?;
+    let asked = Asked::of(None, &answer::as_round(question)?, filled, visit.site.context.only_signed_answers_count())?;
     let view = visit.site.elsewhere.machine(&question.host)?;
     let before = question.round().and_then(|round| undecided::beforehand(&view, round.question));
     ask::form(visit, Asked { workflow: question.address().to_string(), host: Some(question.host.to_string()), before, ..asked }, problem)

@@ -112,7 +112,8 @@ fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
 }
 
 fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) -> Result<Response> {
-    ask::form(visit, Asked::of(Some(&visit.site.mailbox), found, filled)?, problem)
+    let only_signed = visit.site.context.only_signed_answers_count();
+    ask::form(visit, Asked::of(Some(&visit.site.mailbox), found, filled, only_signed)?, problem)
 }
 
 fn outcome(visit: &Visit, found: &Round) -> Result<Response> {

@@ -59,13 +59,15 @@ pub async fn show_one(visit: Visit, Path(workflow): Path<String>) -> Response {
 
 fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {
     let site = &visit.site;
+    // The operator may have changed the configuration.
+    site.context.reload();
     let mut branches = Vec::new();
     let looked = forest::look(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), |mut nodes| {
         if branches.len() > SHOWN {
             // Enough is known: the rest is not read.
             return Err(Error::failed(ENOUGH, ""));
         }
-        queue_state::explain(&site.mailbox, nodes.iter_mut().map(|node| &mut node.status))?;
+        queue_state::explain(&site.mailbox, &site.context, nodes.iter_mut().map(|node| &mut node.status))?;
         branches.extend(nodes.iter().map(branch));
         Ok(())
     });

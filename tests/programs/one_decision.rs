@@ -1,0 +1,142 @@
+//! A decision comes through one door: what was shown, who decides and what goes on are compared there, whatever the surface.
+
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::support::{Terminal, World, approval_question, needs, until};
+
+/// A run of an agent, as its environment names it.
+const RUN: &str = "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1";
+
+/// Puts a question whether a call may be made into the mailbox; `command` is what the call runs.
+fn ask_about(world: &World, command: &str) -> String {
+    let question = approval_question("w", &format!("May the agent call Bash?\n    command: {command}\nIn the folder /work"));
+    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
+    world.sh("ask-post --supersede --file q.json");
+    world.round("w")
+}
+
+#[test]
+fn a_run_with_a_terminal_cannot_allow_its_own_call() {
+    needs!("tmux");
+    let world = World::new();
+    ask_about(&world, "git push");
+    let terminal = Terminal::running(&world, (100, 40), &[RUN], &["askbox", "inbox", "w"]);
+    terminal.see("May the agent call Bash?");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("an agent's run answers no such question");
+    assert!(world.in_mailbox("pending/w.json").exists());
+}
+
+#[test]
+fn a_run_does_not_consent_for_its_own_mcp_server() {
+    let world = World::new();
+    world.make_mailbox();
+    let question = json!({"workflow_id": "w", "question": "Transfer 1000 EUR?", "type": "yes_no", "elicited_by": "bank"});
+    std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).unwrap();
+    let ran = world.shell(&format!("{RUN} ask-answer w yes"));
+    assert_eq!(ran.code(), 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("w asks for what an MCP server wants of its user, and an agent's run answers no such question"));
+    world.sh("ask-answer w yes");
+}
+
+#[test]
+fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
+    let world = World::new();
+    let first = ask_about(&world, "git status");
+    let shown = world.sh("ask-answer show w");
+    let copied = format!("ask-answer w once --round {first}");
+    assert!(shown.trim_end().ends_with(&copied), "{shown}");
+    let refused = world.refused(2, "ask-answer w once");
+    assert!(refused.contains("this does not say which call you have seen") && refused.contains("hint: look at it"), "{refused}");
+    // Another call takes its place before the command is pasted.
+    let second = ask_about(&world, "rm -rf /");
+    assert!(world.refused(4, &copied).contains("asks another question by now"));
+    let said = world.sh(&format!("ask-answer w once --round {second}"));
+    assert!(said.contains("which allows Bash: command: rm -rf /"), "{said}");
+}
+
+#[test]
+fn an_approval_says_what_askbox_says_of_its_options() {
+    let world = World::new();
+    let mut question = approval_question("w", "May the agent call Bash?");
+    question["options"] = json!({"once": "REFUSE this call", "workflow": "REFUSE, and never ask again"});
+    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
+    assert!(world.refused(5, "ask-post --file q.json").contains("askbox's own words"));
+}
+
+#[test]
+fn an_answer_to_a_changed_question_is_not_the_waiters() {
+    let world = World::new();
+    let mut wait = world.command("ask-post");
+    wait.args(["-w", "w", "Drop the production database?", "--wait", "60s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let wait = wait.spawn().expect("ask-post");
+    until("the question is there", || world.in_mailbox("pending/w.json").exists());
+    let edited = world.document("pending/w.json").to_string().replace("Drop the production database?", "Shall I list the log files?");
+    std::fs::write(world.path("edited.json"), edited).unwrap();
+    world.sh("mv edited.json m/pending/w.json; ask-answer w yes");
+    until("it is asked anew", || {
+        world.in_mailbox("pending/w.json").exists() && world.document("pending/w.json")["question"] == "Drop the production database?"
+    });
+    let closed = &world.closed("w", "superseded", 1)[0];
+    assert_eq!(closed["answer"]["value"], "yes");
+    world.sh("ask-answer w no");
+    let ended = wait.wait_with_output().expect("its end");
+    let (answer, said) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(answer.trim(), "no", "{said}");
+    assert!(said.contains("the question was changed after it was asked"), "{said}");
+}
+
+#[test]
+fn no_agent_starts_for_a_question_changed_after_its_answer() {
+    let world = World::new();
+    world.sh("ask-post -w w 'Which color?' -o red=Red; ask-answer w red");
+    let edited = world.document("answered/w.json").to_string().replace("Which color?", "Which database shall I drop?");
+    std::fs::write(world.in_mailbox("answered/w.json"), edited).unwrap();
+    let refused = world.refused(4, "relaunch prompt w");
+    assert!(refused.contains("its question was changed after it was answered"), "{refused}");
+    assert_eq!(world.state("w"), "pending");
+}
+
+#[test]
+fn a_caller_whose_parents_are_unknown_signs_and_allows_nothing() {
+    let world = World::new();
+    let call = ask_about(&world, "git push");
+    world.sh("ask-post -w q 'Merge?' -o a=A");
+    let only_signed = world.only_signed_answers();
+    world.configure(&only_signed);
+    // Its parent has ended, and it has no terminal.
+    let orphan = |command: &str| {
+        let waits = "while grep -qs setsid /proc/$(cut -d' ' -f4 /proc/$$/stat)/comm; do :; done";
+        std::fs::write(world.path("orphan.sh"), format!("{waits}\nexec {command}\n")).unwrap();
+        world.sh("setsid -f sh orphan.sh >said 2>&1 </dev/null");
+        let said = || std::fs::read_to_string(world.path("said")).unwrap_or_default();
+        until("the orphan has spoken", || Some(said()).filter(|said| said.contains("hint: ") || said.contains("answered")))
+    };
+    let said = orphan("ask-answer q a");
+    assert!(said.contains("must be signed") && said.contains("a person answers"), "{said}");
+    world.configure(&only_signed.replace("require_signed = true", "require_signed = false"));
+    orphan("ask-answer q a");
+    let answer = world.document("answered/q.json")["answer"].clone();
+    assert_eq!((&answer["through"], &answer["signature"]), (&json!("file"), &json!(null)), "anybody may answer a question");
+    let said = orphan(&format!("ask-answer w once --round {call}"));
+    assert!(said.contains("nobody knows who calls"), "{said}");
+    assert!(world.in_mailbox("pending/w.json").exists());
+    let said = orphan("askbox web link");
+    assert!(said.contains("a link is for a person"), "{said}");
+}
+
+#[test]
+fn an_offer_that_an_agent_brings_is_an_agents() {
+    let world = World::new();
+    world.sh("ask-post -w w 'Merge?' -o a=A");
+    let (round, hash) = (world.round("w"), world.hash_of(&world.document("pending/w.json")));
+    let offer = json!({
+        "offer_id": "01a20605-3431-7298-8d9f-05f18633a3ef", "workflow_id": "w", "question_id": round, "question_hash": hash,
+        "answer": {"outcome": "answered", "value": "a", "by": "ann", "channel": "inbox on laptop", "through": "terminal"},
+    });
+    std::fs::write(world.path("offer.json"), offer.to_string()).unwrap();
+    world.sh("CLAUDECODE=1 ask-answer --offer offer.json --json");
+    assert_eq!(world.document("answered/w.json")["answer"]["through"], "agent");
+}
