@@ -25,4 +25,5 @@ mod strangers_files;
 mod threads;
 mod time;
 mod undo;
+mod who_decides;
 mod write_order;

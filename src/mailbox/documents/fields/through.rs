@@ -18,7 +18,7 @@ pub enum Through {
     Mcp,
     /// A command in an agent's environment, or below an agent's process.
     Agent,
-    /// A file made by hand: nothing is known of its writer.
+    /// A file made by hand, or a command of a process whose parents are unknown: nothing is known of its writer.
     File,
     /// A later version's.
     Other(String),
