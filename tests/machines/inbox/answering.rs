@@ -77,7 +77,7 @@ fn questions_with_the_same_id_on_two_machines_and_here_are_three_and_each_answer
     terminal.see("1 with \"host:tower\"");
     enter(&terminal);
     terminal.see("│ for tower");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("this is your draft from before; enter again goes on with it");
     terminal.enter_again();
     terminal.see("; accepted by tower");

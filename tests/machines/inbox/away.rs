@@ -53,7 +53,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age_takes_nothing_and_hol
     terminal.see_no_more("as of ");
     enter(&terminal);
     terminal.see("│ my long thoughts");
-    terminal.press(&["Enter"]);
+    terminal.enter_again();
     terminal.see("this is your draft from before; enter again goes on with it");
     terminal.enter_again();
     terminal.see("; accepted by build");
