@@ -5,6 +5,7 @@
 //! and anything but an object. An error names the field by its path (`questions[2].type`) and says how to mend it.
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -31,8 +32,16 @@ pub struct Document<T> {
     /// The known fields. A change reaches the document with [`update`](Self::update).
     pub typed: T,
     fields: Fields,
-    /// `typed` as JSON, when it was read or last carried over into `fields`.
-    carried_over: String,
+    before: Before,
+}
+
+/// What `typed` was when it was read or last carried over into the fields.
+#[derive(Debug, Clone)]
+enum Before {
+    /// The text that it was read from. Most documents never change, so it is not turned into the typed fields again until one does.
+    Read(String),
+    /// The typed fields as JSON.
+    CarriedOver(String),
 }
 
 impl<T: DeserializeOwned + Serialize> Document<T> {
@@ -41,9 +50,9 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// # Errors
     /// [`Error::Invalid`] with the field and the fix; the caller adds the file with [`Error::in_file`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let (fields, typed) = read(bytes)?;
-        let carried_over = to_text(&typed)?;
-        Ok(Self { typed, fields, carried_over })
+        let text = utf8(bytes)?;
+        check_depth(text)?;
+        Ok(Self { fields: Fields::parse(text)?, typed: typed(text)?, before: Before::Read(text.to_owned()) })
     }
 
     /// A new document with the fields of `typed`.
@@ -56,21 +65,29 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     /// A new document without any field: [`update`](Self::update) adds those of `typed`.
     #[must_use]
     pub fn draft(typed: T) -> Self {
-        Self { typed, fields: Fields(IndexMap::new()), carried_over: "{}".into() }
+        Self { typed, fields: Fields(IndexMap::new()), before: Before::CarriedOver("{}".into()) }
     }
 
     /// Carries what changed in `typed` over into the document. A field whose typed value has not changed stays as it is written,
     /// with any unknown fields inside of it.
     pub fn update(&mut self) -> Result<()> {
         let now = to_text(&self.typed)?;
-        let (before, after) = (Fields::parse(&self.carried_over)?.0, Fields::parse(&now)?.0);
+        let before = match &self.before {
+            Before::Read(text) => Fields::parse(&to_text(&typed::<T>(text)?)?)?.0,
+            Before::CarriedOver(json) => Fields::parse(json)?.0,
+        };
+        let after = Fields::parse(&now)?.0;
+        if self.fields.0.is_empty() && before.is_empty() {
+            (self.fields, self.before) = (Fields(after), Before::CarriedOver(now));
+            return Ok(());
+        }
         self.fields.0.retain(|name, _| !before.contains_key(name) || after.contains_key(name));
         for (name, field) in after {
             if before.get(&name).is_none_or(|old| old.value.get() != field.value.get()) {
                 self.fields.set(name, field);
             }
         }
-        self.carried_over = now;
+        self.before = Before::CarriedOver(now);
         Ok(())
     }
 }
@@ -95,7 +112,10 @@ impl<T: Stored> Document<T> {
         if bytes.len() as u64 > limit {
             return Err(too_long(bytes.len(), limit));
         }
-        read::<T>(&bytes)?;
+        // The fields are read again as typed ones only: their names are single, and their values JSON, by their types.
+        let text = utf8(&bytes)?;
+        check_depth(text)?;
+        typed::<T>(text)?;
         Ok(bytes)
     }
 }
@@ -132,12 +152,9 @@ impl<T> Document<T> {
     }
 }
 
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<(Fields, T)> {
-    let text = utf8(bytes)?;
-    check_depth(text)?;
-    let fields = Fields::parse(text)?;
-    let typed = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|e| wrong_field(&e))?;
-    Ok((fields, typed))
+/// The typed fields.
+fn typed<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|e| wrong_field(&e))
 }
 
 /// The error for a document that would be longer than `limit` bytes.
@@ -187,10 +204,10 @@ impl<'de> Deserialize<'de> for Fields {
                 let mut fields = IndexMap::new();
                 while let Some((name, value)) = map.next_entry::<Box<RawValue>, Box<RawValue>>()? {
                     let plain: String = serde_json::from_str(name.get()).map_err(A::Error::custom)?;
-                    if fields.contains_key(&plain) {
-                        return Err(A::Error::custom(format!("duplicate field `{plain}`")));
+                    match fields.entry(plain) {
+                        Entry::Occupied(twice) => return Err(A::Error::custom(format!("duplicate field `{}`", twice.key()))),
+                        Entry::Vacant(new) => drop(new.insert(Field { name, value })),
                     }
-                    fields.insert(plain, Field { name, value });
                 }
                 Ok(Fields(fields))
             }
@@ -244,6 +261,10 @@ pub fn utf8(bytes: &[u8]) -> Result<&str> {
 /// # Errors
 /// [`Error::Invalid`] where it is nested deeper.
 pub fn check_depth(text: &str) -> Result<()> {
+    // Most documents have fewer brackets than there may be levels.
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
+        return Ok(());
+    }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {
         match byte {

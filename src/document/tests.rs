@@ -70,6 +70,19 @@ fn unknown_fields_inside_an_unchanged_field_survive_too() {
 }
 
 #[test]
+fn a_field_that_is_set_by_its_name_outlives_the_next_change() {
+    let mut document = parse(r#"{"name": "a", "count": 1}"#).unwrap();
+    document.set_field("mine", &2).unwrap();
+    document.set_field("count", &3).unwrap();
+    document.typed.name = "b".into();
+    document.update().unwrap();
+    assert_eq!(["name", "count", "mine"].map(|name| document.field(name)), [Some(r#""b""#), Some("3"), Some("2")]);
+    document.typed.count = None;
+    document.update().unwrap();
+    assert_eq!(document.names().collect::<Vec<_>>(), ["name", "mine"]);
+}
+
+#[test]
 fn fields_keep_their_order_and_the_spelling_of_their_names() {
     let text = "{\n  \"q\\\\\": \"}],:\\\\\\\"{\",\n  \"name\": \"a\",\n  \"caf\\u00e9\": {},\n  \"\": null\n}\n";
     let mut document = parse(text).unwrap();

@@ -94,6 +94,19 @@ fn an_offer_counts_only_for_the_text_that_was_shown() {
 }
 
 #[test]
+fn an_offer_counts_only_for_all_that_was_shown() {
+    let world = asked(&["--context", "Both say the same."]);
+    let question = read_question::pending(&open(&world), &w()).unwrap().typed;
+    let shown = askbox::mailbox::documents::shown::Shown::of(&question).unwrap();
+    let offer = Offer { shown: Some(shown), ..offer(&world, "merge") };
+    // The hash of the text does not tell.
+    world.edit_pending("w", "Both say the same.", "One is the law.");
+    assert_eq!(apply(&world, &offer).decided, Decided::Changed);
+    world.edit_pending("w", "One is the law.", "Both say the same.");
+    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+}
+
+#[test]
 fn an_offer_that_does_not_fit_is_invalid_and_one_that_comes_late_is_kept_once() {
     let world = asked(&["--timeout", "1h"]);
     let verdict = apply(&world, &offer(&world, "merg"));

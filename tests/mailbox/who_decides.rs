@@ -90,7 +90,9 @@ fn why(error: &str) -> String {
 }
 
 fn table() -> String {
-    let mut out = String::from("| through | above the process | a question | an approval | a consent | signed | recorded as |\n|---|---|---|---|---|---|---|\n");
+    let mut out = String::from(
+        "| through | above the process | a question | an approval | a consent | signed | recorded as |\n|---|---|---|---|---|---|---|\n",
+    );
     for surface in &SURFACES {
         for below in Below::ALL {
             let cells = Matter::ALL.map(|matter| decide(surface, below, matter));

@@ -73,9 +73,8 @@ fn an_answer_to_a_changed_question_is_not_the_waiters() {
     wait.args(["-w", "w", "Drop the production database?", "--wait", "60s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let wait = wait.spawn().expect("ask-post");
     until("the question is there", || world.in_mailbox("pending/w.json").exists());
-    let edited = world.document("pending/w.json").to_string().replace("Drop the production database?", "Shall I list the log files?");
-    std::fs::write(world.path("edited.json"), edited).unwrap();
-    world.sh("mv edited.json m/pending/w.json; ask-answer w yes");
+    world.edit_pending("w", "Drop the production database?", "Shall I list the log files?");
+    world.sh("ask-answer w yes");
     until("it is asked anew", || {
         world.in_mailbox("pending/w.json").exists() && world.document("pending/w.json")["question"] == "Drop the production database?"
     });

@@ -76,8 +76,8 @@ pub struct Part {
     pub range: Option<Range>,
 }
 
-/// What is asked of a person, or of an event. A task and results of children ask nothing: if their file says otherwise, it is kept, shown and judged
-/// like that of a question.
+/// What is asked of a person, or of an event. The tasks and results that askbox writes ask nothing. A file made by hand may have these fields beside
+/// a task: they are kept, signed, shown and judged like those of a question.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {

@@ -70,10 +70,10 @@ pub struct Question {
     /// The files that the prompt of a task names. The agent may read them.
     #[cfg_attr(feature = "schema", schemars(default, skip_serializing_if = "Vec::is_empty"))]
     pub reads: Vec<PathBuf>,
-    /// What is asked.
+    /// What is asked. Every kind has it: whatever lies in `pending/` is put to a person, a file with a `prompt` too.
     #[cfg_attr(feature = "schema", schemars(flatten))]
     pub asked: Asked,
-    /// What the document is about as long as it has no answer: see [`Question::content`].
+    /// What the file says that it is about. It counts only without an answer: decide by [`Question::content`].
     #[cfg_attr(feature = "schema", schemars(flatten, with = "crate::mailbox::documents::content::Told"))]
     pub unanswered: Content,
     /// The answer, once there is one.

@@ -12,10 +12,9 @@ use crate::mailbox::documents::asked::Asked;
 use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::question::Question;
 
-/// The hash of everything that any surface shows of a question. A decision names the `Shown` that it was made on.
-///
-/// It is the SHA-256 of two hashes, which a signature covers too: [`for_everybody`], and [`for_its_machine`], which another machine is told as
-/// a hash. It leaves out what the transitions write: the round's id (a file made by hand has none before its answer), the answers, and the end.
+/// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
+// It is the SHA-256 of two hashes, which a signature covers too: `for_everybody`, and `for_its_machine`, which another machine is told as a hash. It
+// leaves out what the transitions write: the round's id (a file made by hand has none before its answer), the answers, and the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -187,7 +186,7 @@ mod tests {
         assert_eq!(text.parse::<Shown>().unwrap(), shown);
         assert_eq!(serde_json::to_string(&shown).unwrap(), format!("{text:?}"));
         for wrong in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &format!("+{}", &text[1..]), "", "é"] {
-            assert_eq!(wrong.parse::<Shown>().is_ok(), false, "{wrong}");
+            assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
         }
     }
 }

@@ -89,7 +89,7 @@ impl From<Option<QuestionId>> for On {
 
 fn changed(workflow: &WorkflowId) -> Error {
     Error::conflict(
-        format!("the question of {workflow} is not the one that was shown to you: it was changed"),
+        format!("the question of {workflow} was changed while you read it"),
         format!("look at it again: ask-answer show {workflow}"),
     )
 }

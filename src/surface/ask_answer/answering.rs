@@ -147,8 +147,9 @@ pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     if question.asked.approval.is_some() && answer.value.is_some() {
         // The first line only asks.
         let call = question.question.split_once('\n').map_or("", |(_, call)| call);
+        let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
         let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
-        return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&text::one_line(call.trim()), 200));
+        return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&call, 200));
     }
     match match_option::told(question, answer) {
         Value::Bool(true) => format!("answered in your own words: {words}"),

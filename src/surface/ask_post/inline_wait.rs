@@ -43,6 +43,7 @@ pub fn begin(_mailbox: &Mailbox, _workflow: &WorkflowId) -> Result<Waiter> {
 
 /// What came of a wait.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "relaunch"), expect(dead_code, reason = "nothing waits without that feature"))]
 pub enum Waited<T> {
     /// The answer was handed over.
     Done(T),

@@ -103,6 +103,20 @@ fn an_answer_outside_the_bounds_of_the_form_is_asked_again_and_not_given_to_the_
 }
 
 #[test]
+fn an_answer_to_a_changed_form_is_not_given_to_the_server() {
+    let world = run_in_which_a_server_asks("30m", &form(&json!({"pay": {"type": "boolean", "title": "Transfer 1000 EUR?"}}), &["pay"]));
+    let first = question(&world);
+    world.edit_pending("w", "Transfer 1000 EUR?", "Show the balance?");
+    world.answer("w", "yes");
+    world.wait_status("w", "the question again", |_| {
+        world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != first["question_id"]
+    });
+    assert!(question(&world).to_string().contains("Transfer 1000 EUR?"));
+    world.answer("w", "no");
+    assert!(reply(&world).contains(r#"{"action": "accept", "content": {"pay": false}}"#), "{}", reply(&world));
+}
+
+#[test]
 fn what_the_user_asks_back_about_a_form_reaches_the_agent() {
     let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
     question(&world);

@@ -98,6 +98,22 @@ fn an_agent_that_asks_twice_in_a_row_gets_each_answer_once_even_to_the_same_ques
 }
 
 #[test]
+fn an_answer_to_a_changed_question_is_not_the_calls_result() {
+    let world = run_that_asks(&json!([ask(&which_database()), {"text": "built"}]));
+    let first = world.document("pending/w.json")["question_id"].clone();
+    world.edit_pending("w", "Which database?", "Which file format?");
+    world.answer("w", "SQLite");
+    world.wait_status("w", "the question again", |s| {
+        s["state"] == "pending" && world.names("running").is_empty() && world.document("pending/w.json")["question_id"] != first
+    });
+    assert_eq!(world.document("pending/w.json")["question"], "Which database?");
+    world.answer("w", "Postgres");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "built");
+    let told = told(&world).concat();
+    assert!(told.contains("\"Which database?\"=\"Postgres\"") && !told.contains("=\"SQLite\""), "{told}");
+}
+
+#[test]
 fn a_refusal_reaches_the_model_as_a_refusal_with_its_reason() {
     let world = run_that_asks(&json!([ask(&which_database()), {"text": "left it"}]));
     world.ok("ask-answer", &["decline", "w", "--note", "ask the DBA first"]);

@@ -25,6 +25,17 @@ impl World {
         self.sh(&format!("mv '{}' '{}/answered/{workflow}.json'", self.path("forged.json").display(), self.mailbox().display()));
     }
 
+    /// Changes the text of the question that waits, as anybody can who may write to the mailbox.
+    #[track_caller]
+    pub fn edit_pending(&self, workflow: &str, from: &str, to: &str) {
+        let path = self.in_mailbox(format!("pending/{workflow}.json"));
+        let text = std::fs::read_to_string(&path).expect("a question");
+        assert!(text.contains(from), "{text}");
+        std::fs::write(self.path("edited.json"), text.replace(from, to)).expect("a file");
+        std::fs::rename(self.path("edited.json"), path).expect("its place");
+    }
+
+    /// The hash of the text of a question.
     pub fn hash_of(&self, document: &serde_json::Value) -> String {
         let question: askbox::mailbox::Question = serde_json::from_value(document.clone()).expect("a question");
         question.hash().expect("a hash").to_string()
