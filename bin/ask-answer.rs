@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 
+use askbox::surface::args::ask_answer_args::AskAnswer;
 use askbox::surface::{ask_answer, program};
 
 fn main() -> ExitCode {
-    program::main(ask_answer::run)
+    program::main_with(AskAnswer::answer_alone, ask_answer::run)
 }

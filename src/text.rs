@@ -21,9 +21,17 @@ fn ends_a_line(c: char) -> bool {
     matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Whether the text is safe for a terminal as it is, like most texts: printable ASCII and newlines.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
+}
+
 /// The text for a terminal: without hazardous characters, with `\n` for `\r\n`, and with a space for every other end of a line.
 #[must_use]
 pub fn printable(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let text = text.replace("\r\n", "\n");
     text.chars().map(|c| if ends_a_line(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
 }
@@ -88,6 +96,13 @@ pub fn escape_json(json: &str) -> String {
         }
     }
     out
+}
+
+/// Bytes as lowercase hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// One word of a POSIX shell that stands for exactly this text, also under `eval`.
@@ -175,6 +190,11 @@ mod tests {
         let escaped = escape_json(&value.to_string());
         assert_eq!(escaped, r#"{"a":"\u009b31m \u202e \udb40\udc41 \u001b[0m ä"}"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+    }
+
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(hex(&[0, 9, 0x1f, 0xa0, 0xff]), "00091fa0ff");
     }
 
     #[test]

@@ -82,11 +82,10 @@ impl Entry {
         Self { question_hash: question.hash().ok(), ..self }
     }
 
-    /// Sets which question and which answer it was.
+    /// Sets which question, by its hash, and which answer it was.
     #[must_use]
-    pub fn answer(self, question: &Question, answer: &Answer) -> Self {
-        let named = self.question(question);
-        Self { answer_hash: named.question_hash.and_then(|of| answer.hash(&of).ok()), ..named }
+    pub fn answer(self, question_hash: Option<Uuid>, answer: &Answer) -> Self {
+        Self { question_hash, answer_hash: question_hash.and_then(|of| answer.hash(&of).ok()), ..self }
     }
 
     /// Sets who did it.

@@ -4,9 +4,11 @@
 //! the first symbolic link, even one that is put there during the lookup. So nothing outside of the root is read or changed, and a root that is
 //! moved while a program runs stays the same folder for this program. A path outside of all roots is looked up as usual.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -14,7 +16,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::disk::trust::tighten;
-use crate::disk::trust::{check_trust, is_loose, no_mailbox, user};
+use crate::disk::trust::{check_trust, is_loose, is_private, no_mailbox, user};
 use crate::error::{Error, IoContext, Result};
 use crate::platform::files;
 
@@ -29,6 +31,8 @@ pub struct Root {
     /// Device and inode.
     id: (u64, u64),
     loose: Loose,
+    /// The user whom this process acts for.
+    user: u32,
     /// The folders that were made private since the root was opened. Taking the list empties it.
     tightened: Mutex<Vec<PathBuf>>,
 }
@@ -66,8 +70,8 @@ impl Root {
         };
         let meta = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
         let id = files::identity(&meta);
-        let root = Arc::new(Self { path: path.to_path_buf(), folder, id, loose, tightened: Mutex::default() });
-        root.check(CWD, path, path, &meta)?;
+        let root = Arc::new(Self { path: path.to_path_buf(), folder, id, loose, user: user(), tightened: Mutex::default() });
+        root.check(CWD, path, || path.to_path_buf(), &meta)?;
         if rustix::fs::lstat(path).is_ok_and(|now| files::identity(&now) != id) {
             return Err(Error::conflict(format!("another folder took the place of {} just now", path.display()), "repeat the command"));
         }
@@ -91,7 +95,7 @@ impl Root {
                 Err(Errno::NOENT) => missing = true,
                 Err(e) => return Err(io::Error::from(e)).io("look at", self.path.join(name)),
                 Ok(meta) => {
-                    self.check(self.folder.as_fd(), name.as_ref(), &self.path.join(name), &meta)?;
+                    self.check(self.folder.as_fd(), name.as_ref(), || self.path.join(name), &meta)?;
                     found = true;
                 }
             }
@@ -104,13 +108,17 @@ impl Root {
     }
 
     /// Checks one folder, and makes it private if it is only too open.
-    fn check(&self, above: BorrowedFd<'_>, name: &Path, path: &Path, meta: &Stat) -> Result<()> {
-        let me = user();
-        if self.loose == Loose::Refuse || !is_loose(meta, me) {
-            return check_trust(path, meta, me);
+    fn check(&self, above: BorrowedFd<'_>, name: &Path, path: impl FnOnce() -> PathBuf, meta: &Stat) -> Result<()> {
+        let me = self.user;
+        if is_private(meta, me) {
+            return Ok(());
         }
-        tighten(above, name, path, me)?;
-        self.tightened.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+        let path = path();
+        if self.loose == Loose::Refuse || !is_loose(meta, me) {
+            return check_trust(&path, meta, me);
+        }
+        tighten(above, name, &path, me)?;
+        self.tightened.lock().unwrap_or_else(PoisonError::into_inner).push(path);
         Ok(())
     }
 
@@ -176,10 +184,18 @@ impl Root {
 /// The innermost open root around a path, and the path below it.
 fn root_of(path: &Path) -> Option<(Arc<Root>, &Path)> {
     let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
-    let around = roots.iter().filter(|root| path.starts_with(&root.path));
-    let root = around.max_by_key(|root| root.path.as_os_str().len())?;
-    let below = path.strip_prefix(&root.path).ok()?;
+    let around = roots.iter().filter_map(|root| Some((root, below(&root.path, path)?)));
+    let (root, below) = around.max_by_key(|(root, _)| root.path.as_os_str().len())?;
     Some((Arc::clone(root), below))
+}
+
+/// The rest of a path below a folder. Most paths were made from the folder's own, so their bytes say it without a look at each component.
+fn below<'p>(folder: &Path, path: &'p Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
+    match rest {
+        Some([b'/', name, ..]) if !matches!(name, b'/' | b'.') => rest.map(|rest| Path::new(OsStr::from_bytes(&rest[1..]))),
+        _ => path.strip_prefix(folder).ok(),
+    }
 }
 
 /// What it means that a command ends because a file of an open root is missing: another process moved or removed the file between two
@@ -213,4 +229,18 @@ pub(in crate::disk) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::R
         None => rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, mode))?,
     }
     .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_below_a_folder_is_the_one_that_its_components_say() {
+        for folder in ["/m/q", "/m/q/", "/m//q", "/"] {
+            for path in ["/m/q", "/m/q/", "/m/q/a", "/m/q//a", "/m//q/a", "/m/q/./a/b.json", "/m/q/../a", "/m/queue/a", "/m", "q/a", ""] {
+                assert_eq!(below(folder.as_ref(), path.as_ref()), Path::new(path).strip_prefix(folder).ok(), "{folder} {path}");
+            }
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub(in crate::disk) fn no_mailbox(path: &Path) -> Error {
 }
 
 /// Whether it is a folder of this user that no other user may write to.
-fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
+pub(in crate::disk) fn is_private(meta: &rustix::fs::Stat, user: u32) -> bool {
     let is_folder = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_dir();
     is_folder && meta.st_uid == user && meta.st_mode & 0o022 == 0
 }

@@ -7,5 +7,5 @@ mod check;
 mod tighten;
 
 pub use check::{check_folder, is_of_a_mailbox};
-pub(super) use check::{check_trust, is_loose, no_mailbox, user};
+pub(super) use check::{check_trust, is_loose, is_private, no_mailbox, user};
 pub(super) use tighten::tighten;

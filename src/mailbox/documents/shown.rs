@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::mailbox::documents::asked::Asked;
 use crate::mailbox::documents::content::Content;
 use crate::mailbox::documents::question::Question;
+use crate::text;
 
 /// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
 // It is the SHA-256 of two hashes, which a signature covers too: `for_everybody`, and `for_its_machine`, which another machine is told as a hash. It
@@ -48,7 +49,7 @@ impl Shown {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&text::hex(&self.0))
     }
 }
 
@@ -140,7 +141,7 @@ pub fn for_its_machine(question: &Question) -> Result<String> {
 }
 
 fn sha256(value: &impl Serialize) -> Result<String> {
-    Ok(Sha256::digest(document::to_json(value)?).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(text::hex(&Sha256::digest(document::to_json(value)?)))
 }
 
 #[cfg(test)]

@@ -306,7 +306,7 @@ impl Decided<'_> {
         if disk::exists(&target) {
             return Err(earlier_answer_waits(mailbox, &round));
         }
-        let entry = Entry::of(answer.event(), &round).answer(&document.typed, &answer).by(&answer.by).why(answer.means());
+        let entry = Entry::of(answer.event(), &round).answer(answer.question_hash, &answer).by(&answer.by).why(answer.means());
         document.set_field("question_id", &round.question)?;
         document.set_field("answer", &answer)?;
         // Before the checkpoint is changed: a full disk is noticed while nothing has changed yet.

@@ -101,7 +101,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     // With `user_answer_to` set, the value cannot be taken for an answer to a later question. A failure changes nothing: the
     // answer is in the document.
     let _ = user_answer::write(mailbox, &document, &round, &reply);
-    let entry = Entry::of(reply.event(), &round).answer(&document.typed, &reply).by(&reply.by).why("a file put into answered/");
+    let entry = Entry::of(reply.event(), &round).answer(document.typed.hash().ok(), &reply).by(&reply.by).why("a file put into answered/");
     disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);

@@ -23,7 +23,7 @@ pub const MAX_LATE_BYTES: usize = 16 << 20;
 pub fn keep(mailbox: &Mailbox, round: &Round, reply: Answer) -> Result<()> {
     let path = round.path(mailbox);
     let mut document = read_question::document(&path)?;
-    let entry = Entry::of("late_answer", &round.id).answer(&document.typed, &reply).by(&reply.by).why(reply.means());
+    let entry = Entry::of("late_answer", &round.id).answer(document.typed.hash().ok(), &reply).by(&reply.by).why(reply.means());
     let length = reply.value.as_ref().map_or(0, |value| value.to_text().len());
     if length > MAX_ANSWER {
         return Err(full(format!("is {length} bytes long, the limit is {MAX_ANSWER}")));

@@ -27,7 +27,7 @@ pub const REFUSED: &str = "its answer was refused: ";
 pub fn refuse(mailbox: &Mailbox, lock: &WorkflowLock, document: QuestionDocument, round: &RoundId, why: &Untrusted) -> Result<()> {
     let path = mailbox.document(Folder::Answered, lock.workflow());
     let Some(answer) = document.typed.answer.clone() else { return Ok(()) };
-    let entry = Entry::of("refused", round).answer(&document.typed, &answer).by(&answer.by);
+    let entry = Entry::of("refused", round).answer(document.typed.hash().ok(), &answer).by(&answer.by);
     let bytes = disk::read(&path, <crate::mailbox::Question as Stored>::LARGEST)?;
     let reason = format!("{REFUSED}{} ({})", why.0, text::one_line(&answer.said_by()));
     let kept = quarantine::keep_copy(mailbox, &path, &bytes, &reason)?;

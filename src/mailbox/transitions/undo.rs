@@ -54,7 +54,7 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
         ));
     }
     is_a_persons(workflow, &answer)?;
-    let entry = Entry::of("taken_back", &round).answer(&document.typed, &answer).by(by);
+    let entry = Entry::of("taken_back", &round).answer(document.typed.hash().ok(), &answer).by(by);
     let warning = without_answer(mailbox, document, &round, by, None)?;
     audit::record(mailbox, entry);
     Ok(Undone { round, answer: answer.who(), warning })

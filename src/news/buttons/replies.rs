@@ -22,6 +22,7 @@ use crate::mailbox::transitions::accept::{self, Accepted, Decision, On};
 use crate::mailbox::who::caller::{Below, Caller};
 use crate::mailbox::{AnswerValue, Mailbox, Question};
 use crate::news::events::ledger::FOLDER;
+use crate::text;
 
 /// The channel that these answers are recorded with.
 const CHANNEL: &str = "ntfy";
@@ -64,7 +65,7 @@ impl ReplyKey {
 
     fn code(&self, target: &str, round: &RoundId, question: &Question, key: &str) -> Result<String> {
         let mac = self.mac(target, round, question, key)?.finalize().into_bytes();
-        Ok(mac.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+        Ok(text::hex(&mac[..16]))
     }
 
     fn mac(&self, target: &str, round: &RoundId, question: &Question, key: &str) -> Result<Hmac<Sha256>> {

@@ -1,11 +1,15 @@
 //! The processes above this one, from `/proc`, with few system calls: a program that runs for a millisecond looks at all of them.
 
-use std::fs::File;
-use std::io::Read;
+use std::cell::OnceCell;
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags};
+
 /// The longest line in `/proc/PID/stat` up to the parent's pid, in bytes, and more.
-const STAT: usize = 512;
+const STAT: usize = 128;
 /// The largest environment that is looked through, in bytes.
 const ENVIRONMENT: usize = 256 << 10;
 
@@ -15,15 +19,17 @@ pub(crate) struct Ancestor {
     /// Its parent.
     pub(crate) parent: i32,
     name: Vec<u8>,
+    /// Its environment, once it was read; `None` if it cannot be.
+    environment: OnceCell<Option<Vec<u8>>>,
 }
 
 impl Ancestor {
     /// Looks at the process that has this pid now.
     pub(crate) fn at(pid: i32) -> Option<Self> {
         let mut line = [0; STAT];
-        let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+        let length = rustix::io::read(open(pid, "stat")?, &mut line).ok()?;
         let (parent, name) = parent_and_name(&line[..length])?;
-        Some(Self { pid, parent, name: name.to_vec() })
+        Some(Self { pid, parent, name: name.to_vec(), environment: OnceCell::new() })
     }
 
     /// Whether its program has this name.
@@ -33,28 +39,44 @@ impl Ancestor {
 
     /// Whether its environment sets one of these variables to something; not if it cannot be read, such as that of another user's process.
     pub(crate) fn has_any(&self, variables: &[&str]) -> bool {
-        let Some(environment) = self.environment() else { return false };
-        let sets = |entry: &[u8], name: &str| entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.len() > 1 && rest[0] == b'=');
-        environment.split(|byte| *byte == 0).any(|entry| variables.iter().any(|name| sets(entry, name)))
+        let Some(environment) = self.environment.get_or_init(|| environment(self.pid)) else { return false };
+        let sets = |entry: &[u8], name: &str| {
+            entry.get(name.len()) == Some(&b'=') && entry.len() > name.len() + 1 && entry.starts_with(name.as_bytes())
+        };
+        let mut rest = environment.as_slice();
+        // `CStr` finds the end of an entry by whole words of the machine.
+        while let Ok(entry) = CStr::from_bytes_until_nul(rest) {
+            let entry = entry.to_bytes();
+            if variables.iter().any(|name| sets(entry, name)) {
+                return true;
+            }
+            rest = &rest[entry.len() + 1..];
+        }
+        false
     }
 
     /// Whether it belongs to a user other than root.
     pub(crate) fn is_an_ordinary_users(&self) -> bool {
         std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|process| process.uid() != 0)
     }
+}
 
-    fn environment(&self) -> Option<Vec<u8>> {
-        let mut file = File::open(format!("/proc/{}/environ", self.pid)).ok()?;
-        let mut all = vec![0; 16 << 10];
-        let mut length = file.read(&mut all).ok()?;
-        // The kernel fills the buffer as far as there is something.
-        while length == all.len() && length < ENVIRONMENT {
-            all.resize(2 * length, 0);
-            length += file.read(&mut all[length..]).ok()?;
-        }
-        all.truncate(length);
-        Some(all)
+/// The entries of the environment of a process, with a zero behind each.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    let file = open(pid, "environ")?;
+    let mut all = Vec::with_capacity(16 << 10);
+    // The kernel fills the buffer as far as there is something.
+    while rustix::io::read(&file, spare_capacity(&mut all)).ok()? > 0 && all.len() == all.capacity() && all.len() < ENVIRONMENT {
+        all.reserve(all.len());
     }
+    // A process may have written over the last one.
+    all.push(0);
+    Some(all)
+}
+
+#[allow(clippy::disallowed_methods, reason = "it opens for reading only")]
+fn open(pid: i32, file: &str) -> Option<OwnedFd> {
+    rustix::fs::open(format!("/proc/{pid}/{file}"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
 /// `PID (NAME) STATE PARENT …`, where the name may hold anything, also `)`.

@@ -38,14 +38,23 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
 }
 
 /// Whether the process that gets the answer will know nothing but the question and the answer: it begins a new session, and there is
-/// no checkpoint.
-pub fn knows_nothing(mailbox: &Mailbox, config: &Config, question: &Question) -> Result<bool> {
-    if question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id)) {
+/// no checkpoint. The configuration is asked for only if there is a session that may be continued.
+pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question) -> Result<bool> {
+    if carries_checkpoint(mailbox, question) {
         return Ok(false);
     }
     let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
-    let (config_dir, _) = config_dir(config, question, known.as_ref());
-    Ok(matches!(begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
+    if !matches!(session_of_asker(mailbox, question, known.as_ref())?, Asker::Session { .. }) {
+        return Ok(true);
+    }
+    let config = config();
+    let (config_dir, _) = config_dir(&config, question, known.as_ref());
+    Ok(matches!(begin(mailbox, &config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
+}
+
+/// Whether the question has a checkpoint, named by it or the workflow's own.
+fn carries_checkpoint(mailbox: &Mailbox, question: &Question) -> bool {
+    question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id))
 }
 
 /// Decides between a fresh session and a fork, and says why if it is not what was configured. Only sessions that askbox launched are
@@ -57,7 +66,7 @@ fn begin(
     known: Option<&Workflow>,
     config_dir: Option<&Path>,
 ) -> Result<(Begin, Option<String>)> {
-    let carries_checkpoint = question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id));
+    let carries_checkpoint = carries_checkpoint(mailbox, question);
     // The results of children, and what a session waits for, mean something only to that session.
     let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
     let is_known = waits && suspended_call::is_on_record(mailbox, question)?;

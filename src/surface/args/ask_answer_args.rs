@@ -1,5 +1,6 @@
 //! `ask-answer`'s arguments.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,6 +10,7 @@ use crate::error::Error;
 use crate::id::QuestionId;
 use crate::surface::args::common::{Common, EXIT_CODES};
 use crate::surface::args::value_parsers;
+use crate::surface::program;
 
 const EXAMPLES: &str = "Examples:
   $ ask-answer list
@@ -61,6 +63,31 @@ pub struct AskAnswer {
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
+}
+
+/// The arguments of an answer, without the commands.
+#[derive(Debug, Parser)]
+#[command(name = "ask-answer")]
+struct AnswerAlone {
+    #[command(flatten)]
+    reply: Reply,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl AskAnswer {
+    /// The arguments of most calls, which are an answer. clap would describe each command with its flags before it reads a word.
+    ///
+    /// `None` for all other arguments, also for wrong ones: the whole description finds the words for them.
+    #[must_use]
+    pub fn answer_alone(args: &[OsString]) -> Option<Self> {
+        let names_a_command = |word: &OsString| word.to_str().is_some_and(Command::has_subcommand);
+        if args.iter().any(names_a_command) {
+            return None;
+        }
+        let AnswerAlone { reply, common } = program::parse(args).ok()?;
+        Some(Self { command: None, reply, common })
+    }
 }
 
 #[allow(missing_docs)]
@@ -243,5 +270,35 @@ mod tests {
         }
         let parsed = parse("wf -1.5 --by bob");
         assert!(parsed.reply.words == ["wf", "-1.5"] && parsed.reply.by.as_deref() == Some("bob"));
+    }
+
+    #[test]
+    fn an_answer_is_read_the_same_without_the_commands() {
+        let short = |line: &[&str]| AskAnswer::answer_alone(&line.iter().map(OsString::from).collect::<Vec<_>>());
+        for line in [
+            &["ask-answer", "w", "merge"][..],
+            &["ask-answer"],
+            &["ask-answer", "w"],
+            &["ask-answer", "--json", "w", "a", "b=c", "--note", "why", "--by=ann"],
+            &["ask-answer", "w", "-3", "--mailbox", "/m", "--text"],
+            &["ask-answer", "w", "--round", "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "--", "--yes", "-x"],
+            &["ask-answer", "w", "-f", "answer.json"],
+            &["ask-answer", "--offer", "-"],
+            &["ask-answer", "", "lists"],
+        ] {
+            let whole = AskAnswer::try_parse_from(line).unwrap();
+            assert_eq!(format!("{:?}", short(line).unwrap()), format!("{whole:?}"));
+        }
+        for line in [
+            &["ask-answer", "list"][..],
+            &["ask-answer", "w", "--", "list"],
+            &["ask-answer", "--mailbox", "/m", "ask-back", "w", "why?"],
+            &["ask-answer", "w", "--nonsense"],
+            &["ask-answer", "w", "--round", "1"],
+            &["ask-answer", "--help"],
+            &["ask-answer", "--version"],
+        ] {
+            assert!(short(line).is_none(), "{line:?}");
+        }
     }
 }

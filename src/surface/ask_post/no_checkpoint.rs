@@ -19,13 +19,9 @@ pub fn warn(mailbox: &Mailbox, context: &Context, asked: &[Question]) {
 
 #[cfg(feature = "relaunch")]
 fn knows_nothing<'a>(mailbox: &Mailbox, context: &Context, asked: &'a [Question]) -> Vec<&'a WorkflowId> {
-    let without: Vec<_> = asked.iter().filter(|question| question.checkpoint.is_none()).collect();
-    if without.is_empty() {
-        return Vec::new();
-    }
-    let config = context.config().unwrap_or_default();
-    let knows_nothing = |q: &&Question| crate::run::claim::plan::knows_nothing(mailbox, &config, q).unwrap_or(false);
-    without.into_iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
+    let config = || context.config().unwrap_or_default();
+    let knows_nothing = |q: &&Question| crate::run::claim::plan::knows_nothing(mailbox, config, q).unwrap_or(false);
+    asked.iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
 }
 
 /// Without the `relaunch` feature it is not known how the next process begins.

@@ -1,5 +1,6 @@
 //! How a program starts and ends: arguments in, exit status out.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,21 +18,37 @@ use crate::surface::program::wrong_words;
 ///
 /// `--help`, `help` and `--version` print and end with 0. An error prints its `error:` and `hint:` lines and ends with its own status.
 pub fn main<A: Parser>(body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
+    main_with(|_| None, body)
+}
+
+/// [`main`] for a program that has a shorter way to read its usual arguments. `usual` returns `None` for all others, also for wrong ones.
+pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
     fail_at_the_file_size_limit();
     let args: Vec<_> = std::env::args_os().collect();
-    let result = match (wrong_words::help::<A>(&args), A::try_parse_from(&args)) {
-        (Some(help), _) => print(&help).map(|()| 0),
-        (None, Ok(args)) => body(args, &Context::default()),
-        (None, Err(e)) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            print(&e.render().to_string()).map(|()| 0)
-        }
-        (None, Err(e)) => Err(wrong_words::usage::<A>(&e)),
+    let result = match wrong_words::help::<A>(&args) {
+        Some(help) => print(&help).map(|()| 0),
+        None => match usual(&args).map_or_else(|| parse(&args), Ok) {
+            Ok(args) => body(args, &Context::default()),
+            Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
+            Err(e) => Err(wrong_words::usage::<A>(&e)),
+        },
     };
     let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
         complain(&e);
         e.exit_code()
     });
     ExitCode::from(status)
+}
+
+/// Reads the arguments of this process.
+///
+/// # Errors
+/// An error of clap: [`main`] turns it into one of ours.
+pub fn parse<A: Parser>(args: &[OsString]) -> Result<A, clap::Error> {
+    // The description of the arguments is not freed: that would take as long as building it, and the process ends soon.
+    let command = Box::leak(Box::new(A::command()));
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    A::from_arg_matches_mut(&mut matches).map_err(|e| e.format(command))
 }
 
 /// A write past `ulimit -f` then fails like any other write, instead of ending the program without a word. This is a handler, because

@@ -29,7 +29,7 @@ impl Migration {
     /// The hash that the database keeps, in hexadecimal digits.
     #[must_use]
     pub fn sha256(&self) -> String {
-        Sha256::digest(self.sql).iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::text::hex(&Sha256::digest(self.sql))
     }
 }
 

@@ -22,7 +22,7 @@ impl CallHash {
     /// The hash with these bytes.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(crate::text::hex(bytes))
     }
 
     /// Whether it has the form of such a hash.

@@ -30,7 +30,7 @@ pub(super) struct Change {
 
 /// The hash of a file's content, as the record has it.
 pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::text::hex(&Sha256::digest(bytes))
 }
 
 /// The content of a file that may be added to; `None` if there is none. The path is the file's own: a link was followed.

@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
+use crate::text::hex;
+
 /// A secret that a link or a cookie carries. Nothing but its hash is ever written down.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -61,10 +63,6 @@ impl Secret {
 #[must_use]
 pub fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && bool::from(one.as_bytes().ct_eq(other.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
