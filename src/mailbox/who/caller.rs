@@ -169,7 +169,7 @@ impl Caller {
         Ok(answer)
     }
 
-    /// [`Self::signed`] for a question of another machine, which has told the hash of what it keeps to itself.
+    /// The complete answer to a question of another machine, which has told the hash of what it keeps to itself; signed if the answers are.
     ///
     /// # Errors
     /// If it cannot be signed.
