@@ -97,7 +97,7 @@ fn an_offer_counts_only_for_the_text_that_was_shown() {
 fn an_offer_counts_only_for_all_that_was_shown() {
     let world = asked(&["--context", "Both say the same."]);
     let question = read_question::pending(&open(&world), &w()).unwrap().typed;
-    let shown = askbox::mailbox::documents::shown::Shown::of(&question).unwrap();
+    let shown = askbox::mailbox::documents::fields::shown_hash::Shown::of(&question).unwrap();
     let offer = Offer { shown: Some(shown), ..offer(&world, "merge") };
     // The hash of the text does not tell.
     world.edit_pending("w", "Both say the same.", "One is the law.");

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::mailbox::documents::fields::through::Through;
-use crate::mailbox::documents::shown::Shown;
 use crate::time::{self, Time};
 
 /// The field `by` of an answer that is the asker's default.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::mailbox::documents::answer::{Answer, MAX_ANSWER};
-use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 
 /// The longest offer, in bytes of its JSON: every character of an answer may be escaped.
 pub const MAX_OFFER: u64 = 6 * MAX_ANSWER as u64 + (64 << 10);

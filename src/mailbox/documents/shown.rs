@@ -1,26 +1,19 @@
-//! What of a question is for people everywhere, what belongs to its machine alone, and the hash of what was shown.
+//! What of a question is for people everywhere, what belongs to its machine alone, and how what was shown is hashed.
+//!
+//! The hash of what was shown is the SHA-256 of two hashes, which a signature covers too: [`for_everybody`], and [`for_its_machine`], which another
+//! machine is told as a hash. It leaves out what the transitions write: the round's id (a file made by hand has none before its answer), the answers,
+//! and the end.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::document;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mailbox::documents::asked::Asked;
 use crate::mailbox::documents::content::Content;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::mailbox::documents::question::Question;
 use crate::text;
-
-/// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
-// It is the SHA-256 of two hashes, which a signature covers too: `for_everybody`, and `for_its_machine`, which another machine is told as a hash. It
-// leaves out what the transitions write: the round's id (a file made by hand has none before its answer), the answers, and the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
-#[serde(try_from = "String", into = "String")]
-pub struct Shown([u8; 32]);
 
 impl Shown {
     /// The hash of this question.
@@ -37,47 +30,13 @@ impl Shown {
     /// If the question cannot be written as JSON.
     pub fn with(question: &Question, for_its_machine: &str) -> Result<Self> {
         let both = document::to_json(&(for_everybody(question)?, for_its_machine))?;
-        Ok(Self(Sha256::digest(both).into()))
+        Ok(Self::of_hash(Sha256::digest(both).into()))
     }
 
     /// Whether this is the hash of this question.
     #[must_use]
     pub fn is_of(self, question: &Question) -> bool {
         Self::of(question).is_ok_and(|now| now == self)
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text::hex(&self.0))
-    }
-}
-
-impl FromStr for Shown {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let digits = |n: usize| text.get(2 * n..2 * n + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..32).map(digits).collect();
-        let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).map(Self);
-        // This also refuses signs, capital letters and further text.
-        bytes.filter(|shown| shown.to_string() == text).ok_or_else(|| {
-            Error::invalid("shown", "is not a SHA-256 of 64 lowercase hexadecimal digits", "look at the question again, and decide anew")
-        })
-    }
-}
-
-impl TryFrom<String> for Shown {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Shown> for String {
-    fn from(shown: Shown) -> Self {
-        shown.to_string()
     }
 }
 
@@ -178,16 +137,5 @@ mod tests {
             r#"{{"schema_version":1,"workflow_id":"w","question":"?","question_id":"{id}","answer":"yes","closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}}}}"#
         );
         assert_eq!(shown_of(&written), shown_of(r#"{"workflow_id":"w","question":"?"}"#));
-    }
-
-    #[test]
-    fn what_was_shown_is_read_as_it_is_written() {
-        let shown = shown_of(r#"{"workflow_id":"w","question":"?"}"#);
-        let text = shown.to_string();
-        assert_eq!(text.parse::<Shown>().unwrap(), shown);
-        assert_eq!(serde_json::to_string(&shown).unwrap(), format!("{text:?}"));
-        for wrong in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &format!("+{}", &text[1..]), "", "é"] {
-            assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
-        }
     }
 }

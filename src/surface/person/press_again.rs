@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::id::QuestionId;
 use crate::mailbox::Question;
 use crate::mailbox::documents::fields::options::Choice;
-use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::surface::person::left_out::{Act, LeftOut};
 use crate::text::excerpt;
 

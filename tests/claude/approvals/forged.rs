@@ -42,7 +42,7 @@ fn an_agent_that_writes_its_own_answer_gets_nowhere_and_is_shown() {
     assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
     assert_eq!(world.document("pending/w.json")["tool_call"], asked["tool_call"], "the very same call waits");
     // The person's own answer allows it, once.
-    answer("once");
+    answer(&format!("once --round {}", world.round("w")));
     world.wait_state("w", "delivered");
     assert_eq!(made(&world), ["one"], "{}", world.describe("w"));
 }

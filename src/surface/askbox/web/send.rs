@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::id::RoundId;
-use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::Mailbox;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::mailbox::transitions::accept::{self, Accepted, On};
-use crate::surface::askbox::web::site::Site;
+use crate::mailbox::who::caller::Caller;
 use crate::surface::person::decision::Decision;
 
 /// The channel that answers from the page are recorded with.
@@ -14,9 +15,8 @@ pub const CHANNEL: &str = "web";
 ///
 /// # Errors
 /// [`Error::Conflict`](crate::error::Error::Conflict) if it does not, or if somebody else was first; [`Error::Invalid`](crate::error::Error::Invalid) if the value does not fit.
-pub fn send(site: &Site, round: &RoundId, shown: Shown, decision: Decision, device: &str) -> Result<Accepted> {
-    let person = site.caller(device, CHANNEL)?;
+pub fn send(mailbox: &Mailbox, person: &Caller, round: &RoundId, shown: Shown, decision: Decision) -> Result<Accepted> {
     // Words that are close to an option were asked back already.
-    let on = accept::Decision::of(&person, On::Shown(round.question, shown)).in_own_words();
-    accept::answer(&site.mailbox, &round.workflow, on, decision.given_by(&person))
+    let on = accept::Decision::of(person, On::Shown(round.question, shown)).in_own_words();
+    accept::answer(mailbox, &round.workflow, on, decision.given_by(person))
 }

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::error::{Error, Result};
-use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::surface::askbox::web::gate::Posted;
 use crate::surface::askbox::web::index::Row;
 use crate::surface::askbox::web::pages::asked::Asked;

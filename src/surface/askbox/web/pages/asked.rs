@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::mailbox::documents::asked::{Kind, Part};
-use crate::mailbox::documents::shown::Shown;
+use crate::mailbox::documents::fields::shown_hash::Shown;
 use crate::mailbox::round::Round;
 use crate::mailbox::{Mailbox, Question};
 use crate::surface::ask_answer::question_text::{self, Earlier};

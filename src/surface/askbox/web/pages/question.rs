@@ -137,7 +137,8 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
             Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
             Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
         };
-        let sent = send::send(&visit.site, &id, shown, decision.clone(), &visit.signed_in.device);
+        let person = visit.site.caller(&visit.signed_in.device, CHANNEL);
+        let sent = person.and_then(|person| send::send(&visit.site.mailbox, &person, &id, shown, decision.clone()));
         // Whatever came of it, the inbox is to show it at once.
         visit.site.index.outdate_one(&id.workflow);
         match sent {
